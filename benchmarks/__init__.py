@@ -1,0 +1,1 @@
+"""Speed targets, each measured side by side with its peer in one run."""

@@ -1,0 +1,58 @@
+"""``python -m benchmarks``: measure every target, print a table, keep the figures as JSON.
+
+Exits with 1 if a target is missed. Options: --pairs N (default 5), --only TEXT, --json FILE.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import sys
+from pathlib import Path
+
+import numpy as np
+import scipy
+
+from benchmarks import harness, stopping
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--json", type=Path, default=Path("benchmarks/latest.json"))
+    options = parser.parse_args()
+    chosen = [target for target in stopping.targets() if options.only in target.name]
+    measured = []
+    for target in chosen:
+        found = harness.measure(target, options.pairs)
+        measured.append(found)
+        peer = "" if found.ratio is None else (
+            f"{found.ratio:>10.1f} x {found.peer_name} [{found.ratio_low:.1f}, {found.ratio_high:.1f}]"
+        )  # fmt: skip
+        verdict = "met" if found.met else "MISSED"
+        print(
+            f"{found.name:<40} {found.microseconds:>12.3f} µs/{found.unit:<8}{peer}  {found.bound}: {verdict}"
+        )
+    memory = (
+        {str(rows): stopping.peak_memory(rows) for rows in (500_000, 8_000_000)} if not options.only else {}
+    )
+    for rows, peak in memory.items():
+        print(f"peak resident memory replaying {rows} rows: {peak / 1e6:.1f} MB")
+    report = {
+        "machine": {
+            "processor": platform.processor() or platform.machine(),
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "scipy": scipy.__version__,
+        },
+        "pairs": options.pairs,
+        "targets": [found._asdict() for found in measured],
+        "peak_bytes": memory,
+    }
+    options.json.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return 0 if all(found.met for found in measured) else 1
+
+
+sys.exit(main())

@@ -1,0 +1,144 @@
+"""Priors from the earlier part of a log, so that the later part can score what they led to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from streamlearn.errors import ParameterError, StreamError
+from streamlearn.priors import Empirical
+from streamlearn.priors.base import Floats
+from streamlearn.replays.replay import BATCH
+from streamlearn.replays.streams import EpisodeBatch, RecordedStream
+from streamlearn.rounding import as_float
+
+
+class Split(NamedTuple):
+    """A log cut in two, in its own order.
+
+    Attributes
+    ----------
+    learned
+        The values of the earlier episodes, shape (episodes, n).
+    later
+        The batches of the later episodes; can be read once.
+    """
+
+    learned: Floats
+    later: Iterator[EpisodeBatch]
+
+    def priors(self, pooled: bool = False) -> list[Empirical]:
+        """Return one empirical prior per stage, from the earlier part only.
+
+        Parameters
+        ----------
+        pooled
+            Learn one law from all stages together, for people who are exchangeable; else each stage has
+            its own.
+        """
+        return _empirical(self.learned, pooled)
+
+
+def split(stream: RecordedStream, learn: float) -> Split:
+    r"""Cut a log into a part to learn priors from and a later part to score on.
+
+    Parameters
+    ----------
+    stream
+        The log; its own order decides what is earlier.
+    learn
+        How much to learn from: an integer number of episodes, or a share of the log strictly between 0
+        and 1 (which needs a first pass to count, so not from standard input).
+
+    Raises
+    ------
+    ParameterError
+        If ``learn`` is neither.
+    StreamError
+        If nothing is left to score on.
+
+    Notes
+    -----
+    The learned part is held in memory: 8 bytes a value.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from streamlearn.replays import read_stream
+    >>> from streamlearn.replays.learning import split
+    >>> log = pathlib.Path(tempfile.mkdtemp()) / "log.csv"
+    >>> _ = log.write_text("bid\n" + "\n".join(str(i) for i in range(8)))
+    >>> parts = split(read_stream(log, horizon=2), learn=0.5)
+    >>> parts.learned.tolist(), [batch.values.tolist() for batch in parts.later]
+    ([[0.0, 1.0], [2.0, 3.0]], [[[4.0, 5.0], [6.0, 7.0]]])
+    """
+    wanted = _episodes_wanted(stream, learn)
+    batches = stream.batches(BATCH)
+    learned: list[Floats] = []
+    missing = wanted
+    for batch in batches:
+        learned.append(batch.values[:missing])
+        if len(batch.values) >= missing:
+            rest = EpisodeBatch(batch.ids[missing:], batch.values[missing:])
+            return Split(np.concatenate(learned), _chain(rest, batches))
+        missing -= len(batch.values)
+    raise StreamError(
+        f"the log has {wanted - missing} whole episodes and {wanted} were to be learned from, which leaves none "
+        "to score on; learn from fewer (--learn)"
+    )
+
+
+def stage_priors(stream: RecordedStream, pooled: bool = False) -> list[Empirical]:
+    r"""Return empirical priors, one per stage, from a whole log: to decide with, not to score on.
+
+    Parameters
+    ----------
+    stream
+        The log.
+    pooled
+        As in :meth:`Split.priors`.
+
+    Raises
+    ------
+    StreamError
+        If the log has no whole episode.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from streamlearn.replays import read_stream
+    >>> from streamlearn.replays.learning import stage_priors
+    >>> log = pathlib.Path(tempfile.mkdtemp()) / "log.csv"
+    >>> _ = log.write_text("bid\n" + "\n".join(str(i) for i in range(8)))
+    >>> [prior.mean for prior in stage_priors(read_stream(log, horizon=2))]
+    [3.0, 4.0]
+    """
+    batches = [batch.values for batch in stream.batches(BATCH)]
+    if not batches:
+        raise StreamError("the log has no whole episode to learn from; check --horizon and --episode")
+    return _empirical(np.concatenate(batches), pooled)
+
+
+def _empirical(values: Floats, pooled: bool) -> list[Empirical]:
+    if pooled:
+        return [Empirical(values.ravel())] * values.shape[1]
+    return [Empirical(stage) for stage in values.T]
+
+
+def _episodes_wanted(stream: RecordedStream, learn: float) -> int:
+    if type(learn) is int and learn >= 1:
+        return learn
+    share = as_float(learn)
+    if share is not None and 0.0 < share < 1.0:
+        return max(1, int(share * stream.count_episodes()))
+    raise ParameterError(
+        f"learn must be a whole number of episodes >= 1 or a share strictly between 0 and 1, got {learn!r}"
+    )
+
+
+def _chain(first: EpisodeBatch, rest: Iterator[EpisodeBatch]) -> Iterator[EpisodeBatch]:
+    if len(first.values):
+        yield first
+    yield from rest

@@ -1,0 +1,291 @@
+"""The loops that drive agents over recorded or synthetic streams."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from numbers import Real
+from typing import Any, Protocol
+
+import msgspec
+import numpy as np
+
+from streamlearn import telemetry
+from streamlearn.base import Stopper
+from streamlearn.channels import Channel, Report
+from streamlearn.errors import ParameterError, StreamError
+from streamlearn.priors.base import Floats
+from streamlearn.randomness import Key
+from streamlearn.replays import coins
+from streamlearn.replays.coins import Outcomes
+from streamlearn.replays.progress import track
+from streamlearn.replays.results import Decision, StoppingResult, Tally
+from streamlearn.replays.streams import Episode, EpisodeBatch, RecordedStream
+
+BATCH = 8192
+"""Episodes handled at once in batch: the working arrays stay in the processor's cache."""
+
+
+class Reporting(Protocol):
+    """The person's side, as :class:`streamlearn.reporters.Reporter` offers it."""
+
+    def report(self, *, value: float, channel: Channel, event_id: str) -> Report:
+        """Return the person's report."""
+
+
+class Step(msgspec.Struct, frozen=True):
+    """What an observer is shown after each arrival. It carries no value.
+
+    Parameters
+    ----------
+    episode
+        The episode's id.
+    report
+        The report the agent saw.
+    taken
+        Whether this person was taken.
+    """
+
+    episode: str | int
+    report: Report
+    taken: bool
+
+
+Observer = Callable[[Step], None]
+
+
+def replay(
+    stream: Iterable[Any],
+    agent: Stopper,
+    reporter: Reporting | None = None,
+    *,
+    reference: Stopper | None = None,
+    observers: Sequence[Observer] = (),
+    progress: bool = False,
+) -> StoppingResult:
+    """Drive one stopper over recorded episodes, report by report, as it would run live.
+
+    Parameters
+    ----------
+    stream
+        A :class:`RecordedStream`, batches or episodes of one; or episodes that are each a sequence of n
+        values (a 2-D array will do); or the n numbers of a single episode. Every episode has as many
+        people as the agent's horizon.
+    agent
+        The stopper. Each episode is given to a fresh clone; the agent itself is not changed.
+    reporter
+        The people's side; the event id is "episode/round". None: the bits are drawn from the channels
+        with a fixed key, so that a replay can be repeated.
+    reference
+        A stopper to compare with, usually ``OptimalStopper`` with the same priors.
+    observers
+        Called with a :class:`Step` after each arrival.
+    progress
+        Show a progress bar, if standard error is a terminal.
+
+    Returns
+    -------
+    StoppingResult
+        With ``.decisions``, one per episode.
+
+    Raises
+    ------
+    StreamError
+        If an episode has another number of people than the horizon, or there is no episode.
+    BudgetError
+        If the reporter's limit forbids the plan.
+
+    Examples
+    --------
+    >>> from streamlearn.agents import LDPOptimalStopper
+    >>> from streamlearn.replays import replay
+    >>> from streamlearn.reporters import Reporter
+    >>> result = replay([[1.0, 3.0], [2.0, 0.0]], LDPOptimalStopper([1.0, 1.5], epsilon=1.0), Reporter(1.0))
+    >>> result.decisions, result.score
+    ((Decision(episode=0, round=2), Decision(episode=1, round=2)), 1.5)
+    """
+    people = reporter if reporter is not None else _KeyedCoins()
+    decisions: list[Decision] = []
+
+    def play(batch: EpisodeBatch, _: Floats) -> list[Outcomes]:
+        asked = np.zeros(agent.horizon)
+        played = [
+            _play(episode, agent.clone(), people, observers, asked)
+            for episode in map(Episode, batch.ids, batch.values)
+        ]
+        decisions.extend(decision for decision, _ in played)
+        nobody = np.array([float(decision.round is None) for decision, _ in played])
+        return [Outcomes(np.array([reward for _, reward in played]), nobody, asked)]
+
+    name = type(agent).__name__
+    return _drive(stream, {name: agent}, reference, play, progress).results(decisions)[name]
+
+
+class _KeyedCoins:
+    """Draws each bit from the channel with a fixed key: no limit, no memory, the same bits every time."""
+
+    def __init__(self) -> None:
+        self._key = Key.from_seed(0)
+
+    def report(self, *, value: float, channel: Channel, event_id: str) -> Report:
+        draw = self._key.uniform64("replay", event_id)
+        return Report(channel.round, channel.bit(value, draw), event_id)
+
+
+def _play(
+    episode: Episode, agent: Stopper, people: Reporting, observers: Sequence[Observer], asked: Floats
+) -> tuple[Decision, float]:
+    """Return the decision on one episode and its reward; count in ``asked`` who was really asked."""
+    for i, value in enumerate(episode.values.tolist()):
+        channel = agent.channel
+        report = people.report(value=value, channel=channel, event_id=f"{episode.id}/{channel.round}")
+        asked[i] += channel.case == "ask"
+        taken = agent.predict_one(report)
+        agent.learn_one(report)
+        for observer in observers:
+            observer(Step(episode.id, report, taken))
+        if taken:
+            return Decision(episode.id, channel.round), value
+    return Decision(episode.id, None), 0.0
+
+
+def replay_many(
+    stream: Iterable[Any],
+    agents: Mapping[str, Stopper],
+    *,
+    reference: Stopper | None = None,
+    progress: bool = False,
+) -> dict[str, StoppingResult]:
+    """Score many stoppers in one pass, with the reporters' coins integrated out exactly.
+
+    Nothing is drawn: given the recorded values the expected reward of a plan is a finite sum
+    (:func:`streamlearn.replays.coins.expected_outcomes`). So figures are exact for the log, and agents or
+    privacy levels can be compared without noise from the coins.
+
+    Parameters
+    ----------
+    stream
+        As for :func:`replay`. A :class:`RecordedStream` is read in columns, in bounded memory.
+    agents
+        Stoppers by name; all of the horizon of the episodes.
+    reference
+        As for :func:`replay`.
+    progress
+        Show a progress bar, if standard error is a terminal.
+
+    Returns
+    -------
+    dict of str to StoppingResult
+        In the order of ``agents``; ``.decisions`` is empty.
+
+    Raises
+    ------
+    StreamError
+        As for :func:`replay`.
+    ParameterError
+        If there is no agent.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from streamlearn.agents import LDPOptimalStopper, OptimalStopper
+    >>> from streamlearn.replays import replay_many
+    >>> priors = [np.array([0.0, 1.0, 2.0, 3.0])] * 3
+    >>> episodes = np.array([[1.0, 3.0, 0.0], [2.0, 2.0, 2.0], [0.0, 1.0, 3.0]])
+    >>> agents = {str(e): LDPOptimalStopper(priors, epsilon=e) for e in (0.0, 2.0)}
+    >>> results = replay_many(episodes, agents, reference=OptimalStopper(priors))
+    >>> [round(result.score, 4) for result in results.values()]
+    [1.0, 1.6826]
+    """
+    if not agents:
+        raise ParameterError("agents is empty; give at least one stopper by name")
+    plans = [coins.stages(agent.plan) for agent in agents.values()]
+
+    def integrate(_: EpisodeBatch, values: Floats) -> list[Outcomes]:
+        return [coins.expected_outcomes(plan, values) for plan in plans]
+
+    return _drive(stream, dict(agents), reference, integrate, progress).results()
+
+
+def _drive(
+    stream: Iterable[Any],
+    agents: dict[str, Stopper],
+    reference: Stopper | None,
+    outcomes: Callable[[EpisodeBatch, Floats], list[Outcomes]],
+    progress: bool,
+) -> Tally:
+    """Run ``outcomes`` over the stream's batches and add up what it returns."""
+    tally = Tally(agents, referenced=reference is not None)
+    ideal = None if reference is None else coins.stages(reference.plan)
+    telemetry.emit(telemetry.REPLAY_STARTED, agents=len(agents))
+    for batch in track(_batches(stream), size="episodes", total=None, enabled=progress):
+        for agent in agents.values():
+            _check_length(batch.ids[0], batch.values.shape[1], agent)
+        values = np.ascontiguousarray(batch.values.T)  # stage-major: a stage is one run of memory
+        best = np.zeros(values.shape[1]) if ideal is None else coins.expected_outcomes(ideal, values).reward
+        tally.add(values.max(axis=0), best, outcomes(batch, values))
+    if not tally.episodes:
+        raise StreamError("the stream has no whole episode; give at least one")
+    telemetry.emit(telemetry.REPLAY_FINISHED, episodes=tally.episodes)
+    return tally
+
+
+def _check_length(episode: str | int, length: int, agent: Stopper) -> None:
+    if length != agent.horizon:
+        raise StreamError(
+            f"episode {episode} has {length} people and {type(agent).__name__} has horizon {agent.horizon}; "
+            "give one prior per person"
+        )
+
+
+def _episodes(first: Any, items: Iterator[Any]) -> Iterator[Episode]:
+    """Yield the episodes of a stream whose first item is ``first``, whatever their form."""
+    if isinstance(first, Real):
+        yield Episode(0, _values(0, list(items)))
+        return
+    for number, item in enumerate(items):
+        yield item if isinstance(item, Episode) else Episode(number, _values(number, item))
+
+
+def _values(episode: int, people: Sequence[Any]) -> Floats:
+    """Return one episode's values, checked; the message never quotes one."""
+    try:
+        values = np.asarray(people, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise StreamError(
+            f"episode {episode} holds something that is not a number; give numbers >= 0"
+        ) from None
+    if values.ndim != 1 or not len(values):
+        raise StreamError(
+            f"episode {episode} must be a non-empty sequence of numbers, got shape {values.shape}"
+        )
+    unusable = ~(np.isfinite(values) & (values >= 0))
+    if unusable.any():
+        person = int(np.argmax(unusable)) + 1
+        raise StreamError(f"episode {episode}, person {person}: the value must be a finite number >= 0")
+    return values
+
+
+def _batches(stream: Iterable[Any]) -> Iterator[EpisodeBatch]:
+    """Yield the stream's episodes in batches, each of one horizon."""
+    if isinstance(stream, RecordedStream):
+        yield from stream.batches(BATCH)
+        return
+    items = iter(stream)
+    first = next(items, None)
+    if first is None:
+        return
+    items = itertools.chain([first], items)
+    if isinstance(first, EpisodeBatch):
+        yield from items
+        return
+    episodes = _episodes(first, items)
+    while chunk := list(itertools.islice(episodes, BATCH)):
+        length = len(chunk[0].values)
+        for episode in chunk:
+            if len(episode.values) != length:
+                raise StreamError(
+                    f"episode {episode.id} has {len(episode.values)} people, episode {chunk[0].id} has {length}; "
+                    "replay each horizon by itself"
+                )
+        yield EpisodeBatch([episode.id for episode in chunk], np.stack([episode.values for episode in chunk]))

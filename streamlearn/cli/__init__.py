@@ -1,0 +1,60 @@
+"""The command line: the one place that puts agents, reporters and replays together.
+
+Exit codes: 0 done; 1 the input cannot be used (one line on standard error says what, where and how to mend
+it); 2 wrong usage; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from streamlearn import __version__
+from streamlearn.errors import StreamlearnError
+
+app = typer.Typer(
+    name="streamlearn",
+    help="Online decisions on streams of people who need not trust whoever decides.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    epilog=(
+        "Exit codes: 0 done, 1 the input cannot be used, 2 wrong usage, 130 interrupted. "
+        "The --help of each command ends with an example."
+    ),
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"streamlearn {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line; a user's mistake ends in one line on standard error, never in a traceback."""
+    try:
+        app()
+    except StreamlearnError as error:
+        sys.stderr.write(f"error: {error}\n")
+        sys.exit(1)
+    except BrokenPipeError:
+        # Whoever read our output has gone. Python would complain once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+
+
+from streamlearn.cli import stopping as stopping  # noqa: E402 - joins its commands to the app above

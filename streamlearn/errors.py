@@ -1,0 +1,92 @@
+"""Every error streamlearn raises on purpose.
+
+A message names the field, the bound and the remedy. It never contains a private value: a reported
+value, a row of a log or a sample from one is described by its place, not quoted.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+
+class StreamlearnError(Exception):
+    """Base of every error this package raises on purpose.
+
+    Examples
+    --------
+    >>> from streamlearn.errors import ParameterError, StreamlearnError
+    >>> issubclass(ParameterError, StreamlearnError) and issubclass(ParameterError, ValueError)
+    True
+    """
+
+
+class ParameterError(StreamlearnError, ValueError):
+    """A constructor or function argument is outside its bound."""
+
+
+class PriorError(ParameterError):
+    """A prior cannot be used: negative support, infinite mean, weights that do not sum to 1, ..."""
+
+
+class PrivateValueError(StreamlearnError, ValueError):
+    """A person's own value is unusable. The message never quotes the value."""
+
+
+class ReportError(StreamlearnError, ValueError):
+    """A report is malformed, is meant for another round, or contradicts its channel."""
+
+
+class PlanError(StreamlearnError, ValueError):
+    """A reporting plan cannot be read, or promises something its integers do not keep."""
+
+
+class StateError(StreamlearnError, ValueError):
+    """A saved state is malformed, newer than this version, or belongs to another agent."""
+
+
+class StreamError(StreamlearnError, ValueError):
+    """A recorded stream cannot be read, or a row of it is malformed."""
+
+
+class HorizonError(StreamlearnError, RuntimeError):
+    """A stopper was used past its last round."""
+
+
+class MissingExtraError(StreamlearnError, ImportError):
+    """An optional dependency is needed and not installed. The message names the extra."""
+
+
+class BudgetError(StreamlearnError, RuntimeError):
+    """A report would spend more privacy than its owner allows. Nothing was spent.
+
+    Parameters
+    ----------
+    message
+        What was refused, and the remedy.
+    spent, asked, limit
+        What was spent before, what this report would add, and the owner's limit; all in ε.
+
+    Attributes
+    ----------
+    left
+        ``limit - spent``, never below zero.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from streamlearn.errors import BudgetError
+    >>> error = BudgetError("refused", spent=Fraction(1), asked=0.5, limit=1.25)
+    >>> error.left
+    0.25
+    """
+
+    def __init__(self, message: str, *, spent: float | Fraction, asked: float, limit: float) -> None:
+        super().__init__(message)
+        self.spent = float(spent)
+        self.asked = asked
+        self.limit = limit
+
+    @property
+    def left(self) -> float:
+        """What may still be spent, in ε."""
+        return max(0.0, self.limit - self.spent)

@@ -1,0 +1,270 @@
+"""The command line as a user meets it: real processes, real files, real pipes."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import os
+import stat
+import subprocess
+import sys
+
+import pytest
+from instances import UNIFORMS
+
+from streamlearn.agents import LDPOptimalStopper
+from streamlearn.reporters import ReportingPlan
+
+TEN = "10*uniform(0,1)"
+
+
+@pytest.fixture
+def run(tmp_path):
+    def call(*arguments, text="", code=0):
+        home = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "state"), "COLUMNS": "200", "NO_COLOR": "1"}
+        done = subprocess.run(
+            [sys.executable, "-m", "streamlearn", *map(str, arguments)],
+            input=text, capture_output=True, text=True, cwd=tmp_path, env=home, check=False, timeout=120,
+        )  # fmt: skip
+        assert done.returncode == code, done.stderr
+        assert "Traceback" not in done.stderr
+        if code == 1:
+            assert done.stderr.startswith("error: ")
+            assert done.stderr.count("\n") == 1
+        return done
+
+    return call
+
+
+@pytest.fixture
+def log(tmp_path):
+    path = tmp_path / "bids.csv"
+    rows = [f"{auction},{(auction * 37 + person * 11) % 23}" for auction in range(60) for person in range(4)]
+    path.write_text("auction,bid\n" + "\n".join(rows) + "\n")
+    return path
+
+
+# --- solve -------------------------------------------------------------------------------------------------
+
+
+def test_solve_prints_stages_and_benchmarks(run):
+    out = run("solve", TEN, "--epsilon", 1).stdout
+    for figure in ("0.6218977514", "0.8610982122", "0.9090909091", "local differential privacy"):
+        assert figure in out
+    assert out.count("ask") == 9
+
+
+def test_solve_json_and_plan(run, tmp_path):
+    found = json.loads(run("solve", TEN, "-e", 1, "--json", "--plan", "plan.json").stdout)
+    assert found["value"] == pytest.approx(0.621897751356224999, rel=1e-14)
+    assert [row["case"] for row in found["stages"]] == ["ask"] * 9 + ["accept"]
+    assert ReportingPlan.load(tmp_path / "plan.json") == LDPOptimalStopper(UNIFORMS, 1.0).plan
+
+
+def test_solve_takes_a_level_per_person_and_every_agent(run):
+    assert run("solve", "uniform(0,1); 0.4", "-e", "1,2").stdout
+    for agent in ("static", "single-threshold", "single-threshold:half-max", "single-threshold:0.5"):
+        assert json.loads(run("solve", TEN, "-a", agent, "--json").stdout)["value"] < 0.7
+
+
+def test_solve_learns_from_a_log(run, log):
+    found = run("solve", "--log", log, "-e", 1).stdout
+    assert "biased up" in found
+
+
+def test_a_long_table_shows_its_ends(run):
+    short, long = run("solve", "100*uniform(0,1)").stdout, run("solve", "100*uniform(0,1)", "--all").stdout
+    assert "…" in short
+    assert len(long.splitlines()) > len(short.splitlines()) + 50
+
+
+# --- report ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def plan(tmp_path):
+    path = tmp_path / "plan.json"
+    LDPOptimalStopper(UNIFORMS, 1.0).plan.save(path)
+    return path
+
+
+def test_report_prints_one_bit_and_repeats_it(run, plan):
+    bits = {run("report", "--plan", plan, "--round", 3, text="0.7\n").stdout for _ in range(3)}
+    assert len(bits) == 1
+    assert bits <= {"0\n", "1\n"}
+
+
+def test_report_refuses_a_second_round_of_the_same_value(run, plan):
+    run("report", "--plan", plan, "--round", 3, text="0.7")
+    error = run("report", "--plan", plan, "--round", 4, text="0.7", code=1).stderr
+    assert "0.7" not in error
+    assert (
+        json.loads(
+            run("report", "--plan", plan, "--round", 4, "--max-epsilon", 2, "--json", text="0.7").stdout
+        )["round"]
+        == 4
+    )
+
+
+def test_report_refuses_what_exceeds_the_limit(run, plan):
+    run("report", "--plan", plan, "--round", 1, "--max-epsilon", 0.5, text="0.7", code=1)
+
+
+def test_the_last_stage_needs_no_value(run, plan):
+    assert run("report", "--plan", plan, "--round", 10).stdout == "1\n"
+
+
+def test_a_clients_memory_is_its_own(run, plan, tmp_path):
+    memory = tmp_path / "client.json"
+    run("report", "--plan", plan, "--round", 1, "--memory", memory, "--event-id", "a17", text="0.7")
+    assert stat.S_IMODE(memory.stat().st_mode) == 0o600
+    assert "0.7" not in memory.read_text()
+
+
+@pytest.mark.parametrize("text", ["", "secret-3.25", "nan", "inf", "-3.25", "1e999"])
+def test_an_unusable_value_is_not_quoted(run, plan, text):
+    error = run("report", "--plan", plan, "--round", 1, text=text, code=1).stderr
+    assert "3.25" not in error
+    assert "value" in error
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{}", "[1", '{"format":"streamlearn/reporting-plan","version":2}', "\x00"]
+)
+def test_a_bad_plan(run, tmp_path, content):
+    (tmp_path / "bad.json").write_text(content)
+    run("report", "--plan", "bad.json", "--round", 1, text="0.7", code=1)
+    run("report", "--plan", "missing.json", "--round", 1, text="0.7", code=1)
+    run("report", "--plan", tmp_path, "--round", 1, text="0.7", code=1)
+
+
+def test_a_round_beyond_the_plan(run, plan):
+    assert "1..10" in run("report", "--plan", plan, "--round", 11, text="0.7", code=1).stderr
+
+
+# --- replay and sweep --------------------------------------------------------------------------------------
+
+
+def test_replay_scores_the_later_part(run, log):
+    found = json.loads(run("replay", log, "-e", 0.5, "-e", 2, "--learn", 20, "--json").stdout)
+    assert found["learned_from"] == 20
+    assert {result["episodes"] for result in found["results"].values()} == {40}
+    assert len(found["results"]) == 3 * 2 + 1
+    assert found["results"]["without privacy"]["of_reference"][0] == 1.0
+
+
+def test_replay_prints_a_table_and_writes_a_figure(run, log, tmp_path):
+    out = run("replay", log, "--plot", "out.png", "-e", 0, "-e", 1).stdout
+    assert "optimal, ε = 1" in out
+    assert (tmp_path / "out.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_replay_reads_gzip_and_standard_input(run, log, tmp_path):
+    expected = run("replay", log, "--learn", 20, "--json").stdout
+    packed = tmp_path / "bids.csv.gz"
+    packed.write_bytes(gzip.compress(log.read_bytes()))
+    assert run("replay", packed, "--learn", 20, "--json").stdout == expected
+    assert run("replay", "-", "--learn", 20, "--json", text=log.read_text()).stdout == expected
+
+
+def test_replay_skips_malformed_rows_on_request(run, log):
+    log.write_text(log.read_text().replace("\n5,", "\n5,x", 1))
+    assert "bids.csv" in run("replay", log, code=1).stderr
+    found = json.loads(run("replay", log, "--on-error", "skip", "--json", "--learn", 20).stdout)
+    assert sum(found["left_out"]["skipped_rows"].values()) == 1
+
+
+def test_sweep_is_exact_under_priors(run, tmp_path):
+    found = json.loads(
+        run("sweep", TEN, "-a", "optimal", "-e", 1, "-e", 5, "--json", "--plot", "s.svg").stdout
+    )
+    assert [row["expected reward"] for row in found["rows"]] == pytest.approx(
+        [0.621897751356225, 0.850956213631354]
+    )
+    assert (tmp_path / "s.svg").read_text().startswith("<?xml")
+
+
+def test_sweep_on_a_log(run, log):
+    found = json.loads(run("sweep", "--log", log, "--json", "--learn", 20).stdout)
+    assert len(found["results"]) == 3 * 12 + 1
+
+
+# --- mistakes ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["solve"],
+        ["solve", TEN, "--log", "x.csv"],
+        ["solve", "gauss(1)"],
+        ["solve", "normal(0,1"],
+        ["solve", "pareto(1)"],
+        ["solve", "0*uniform(0,1)"],
+        ["solve", TEN, "-e", "-1"],
+        ["solve", TEN, "-e", "nan"],
+        ["solve", TEN, "-e", "1,2"],
+        ["solve", TEN, "-e", "much"],
+        ["solve", TEN, "-a", "best"],
+        ["solve", TEN, "-a", "single-threshold:mean"],
+        ["solve", TEN, "--plan", "no/such/place/plan.json"],
+        ["sweep", TEN, "--plot", "curve.txt"],
+        ["sweep", TEN, "-e", "inf", "--plot", "curve.png"],
+        ["replay", "missing.csv"],
+        ["replay", "."],
+        ["replay", "bids.csv", "--value", "price"],
+        ["replay", "bids.csv", "--learn", "all"],
+        ["replay", "bids.csv", "--learn", "60"],
+        ["replay", "bids.csv", "--horizon", "5"],
+        ["replay", "-"],
+    ],
+)
+def test_a_mistake_gets_one_line(run, log, arguments):
+    assert log.exists()
+    run(*arguments, code=1)
+
+
+@pytest.mark.parametrize(
+    "arguments", [["solv"], ["solve", "--nope"], ["report"], ["replay", "x", "--horizon", "0"]]
+)
+def test_wrong_usage_exits_with_2(run, arguments):
+    run(*arguments, code=2)
+
+
+def test_a_failed_command_leaves_no_file(run, tmp_path):
+    before = sorted(tmp_path.iterdir())
+    run("solve", "pareto(0.5)", "--plan", "plan.json", code=1)
+    run("sweep", TEN, "--plot", "curve.txt", code=1)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_closed_pipe_is_no_traceback(tmp_path):
+    solve = subprocess.Popen(
+        [sys.executable, "-m", "streamlearn", "solve", "20000*uniform(0,1)", "--all"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path,
+    )  # fmt: skip
+    with solve:
+        solve.stdout.readline()
+        solve.stdout.close()
+        assert solve.stderr.read() == b""
+    assert solve.returncode != 0
+
+
+def test_help_and_version(run):
+    assert "report" in run("--help").stdout
+    for command in ("solve", "report", "replay", "sweep", "demo"):
+        assert "Example: streamlearn" in run(command, "--help").stdout or command == "report"
+    assert run("--version").stdout.startswith("streamlearn ")
+
+
+def test_demo_runs_on_real_data(run, tmp_path):
+    out = run("demo", "--out", "shown").stdout
+    assert "Current Population Survey" in out
+    assert (tmp_path / "shown" / "demo.png").exists()
+    scored = json.loads(
+        run("replay", "shown/earnings.csv", "--pooled", "-e", 1, "-a", "optimal", "--json").stdout
+    )
+    result = scored["results"]["optimal, ε = 1"]
+    assert 0.5 < result["of_reference"][0] < 1.0
+    assert math.isfinite(result["reward"][1][0])
