@@ -67,8 +67,8 @@ class SingleThresholdStopper(Stopper):
     >>> from streamlearn.agents import SingleThresholdStopper
     >>> from streamlearn.priors import Discrete
     >>> stopper = SingleThresholdStopper([1.0, Discrete([0.0, 100.0], [0.9, 0.1])], epsilon=float("inf"))
-    >>> stopper.thresholds[0], round(stopper.accept_at_threshold, 6), round(stopper.value, 6)
-    (1.0, 0.444444, 6.0)
+    >>> stopper.thresholds.tolist(), round(stopper.accept_at_threshold, 6), round(stopper.value, 6)
+    ([1.0, 1.0], 0.444444, 6.0)
     """
 
     def __init__(

@@ -8,16 +8,15 @@ from streamlearn.replays.replay import Step, replay, replay_many
 from streamlearn.replays.results import Decision, Estimate, StoppingResult
 from streamlearn.replays.scores import Interval
 from streamlearn.replays.simulation import Simulation, simulate
-from streamlearn.replays.streams import Episode, EpisodeBatch, RecordedStream, read_stream
+from streamlearn.replays.streams import Episode, read_stream
+from streamlearn.replays.streams import RecordedStream as RecordedStream
 
 __all__ = [
     "Decision",
     "Episode",
-    "EpisodeBatch",
     "Estimate",
     "Interval",
     "PolicyValue",
-    "RecordedStream",
     "Simulation",
     "Step",
     "StoppingResult",

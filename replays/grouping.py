@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator
 from itertools import compress
 from typing import NamedTuple, TypeAlias
@@ -143,16 +142,23 @@ def find_horizon(chunks: Iterator[Chunk], reading: Reading, *, shuffled: bool) -
     longest = 0
     for episode, (length, certain) in enumerate(_lengths(chunks, seen)):
         if certain and not (shuffled and reading.unplaced):
-            return length, itertools.chain(seen, chunks)
+            return length, _followed(seen, chunks)
         if episode == _MOST_IN_DOUBT and not shuffled:
             longest = 0  # what was seen is held, and memory is not for that
             break
         longest = max(longest, length)
     if longest:
-        return longest, iter(seen)
+        return longest, _followed(seen, chunks)
     raise StreamError(
         f"{reading.log}: malformed rows leave the length of the episodes in doubt; pass horizon= (--horizon)"
     )
+
+
+def _followed(seen: list[Chunk], chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+    """Yield what was seen, letting go of it, and what follows."""
+    while seen:
+        yield seen.pop(0)
+    yield from chunks
 
 
 def _lengths(chunks: Iterable[Chunk], seen: list[Chunk]) -> Iterator[tuple[int, bool]]:

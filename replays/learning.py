@@ -71,8 +71,8 @@ def split(stream: RecordedStream, learn: float) -> Split:
     >>> log = pathlib.Path(tempfile.mkdtemp()) / "log.csv"
     >>> _ = log.write_text("bid\n" + "\n".join(str(i) for i in range(8)))
     >>> parts = split(read_stream(log, horizon=2), learn=0.5)
-    >>> parts.learned.tolist(), [batch.values.tolist() for batch in parts.later]
-    ([[0.0, 1.0], [2.0, 3.0]], [[[4.0, 5.0], [6.0, 7.0]]])
+    >>> parts.learned.tolist(), sum(batch.episodes for batch in parts.later)
+    ([[0.0, 1.0], [2.0, 3.0]], 2)
     """
     wanted = _episodes_wanted(stream, learn)
     batches = stream.batches(BATCH)

@@ -44,6 +44,15 @@ class Step(msgspec.Struct, frozen=True):
         The report the agent saw.
     taken
         Whether this person was taken.
+
+    Examples
+    --------
+    >>> from streamlearn.agents import OptimalStopper
+    >>> from streamlearn.replays import replay
+    >>> steps = []
+    >>> _ = replay([[1.0, 3.0]], OptimalStopper([2.0, 1.0]), observers=[steps.append])
+    >>> steps
+    [Step(episode=0, report=Report(round=1, bit=1, event_id='0/1'), taken=True)]
     """
 
     episode: str | int
@@ -195,7 +204,7 @@ def replay_many(
     >>> agents = {str(e): LDPOptimalStopper(priors, epsilon=e) for e in (0.0, 2.0)}
     >>> results = replay_many(episodes, agents, reference=OptimalStopper(priors))
     >>> [round(result.score, 4) for result in results.values()]
-    [1.0, 1.6826]
+    [1.6667, 2.293]
     """
     if not agents:
         raise ParameterError("agents is empty; give at least one stopper by name")

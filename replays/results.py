@@ -22,12 +22,19 @@ HEAVY = 0.05
 class Decision(NamedTuple):
     """What happened in one episode.
 
-    Attributes
+    Parameters
     ----------
     episode
         The episode's id.
     round
         The round of the person taken, 1-based; None if nobody was.
+
+    Examples
+    --------
+    >>> from streamlearn.agents import OptimalStopper
+    >>> from streamlearn.replays import replay
+    >>> replay([[1.0, 3.0]], OptimalStopper([1.0, 2.0])).decisions
+    (Decision(episode=0, round=2),)
     """
 
     episode: str | int
@@ -35,7 +42,21 @@ class Decision(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """A figure and its 95 % bootstrap interval over episodes."""
+    """A figure and its 95 % bootstrap interval over episodes.
+
+    Parameters
+    ----------
+    value
+        The figure.
+    interval
+        Its interval.
+
+    Examples
+    --------
+    >>> from streamlearn.replays import Estimate, Interval
+    >>> Estimate(0.6, Interval(0.5, 0.7)).interval.low
+    0.5
+    """
 
     value: float
     interval: Interval
@@ -68,6 +89,18 @@ class StoppingResult(msgspec.Struct, frozen=True):
         Share of all reward that the largest episode carries.
     decisions
         Who was taken in each episode; empty where the reporters' coins were integrated out.
+
+    Examples
+    --------
+    >>> from streamlearn.agents import LDPOptimalStopper
+    >>> from streamlearn.replays import replay_many
+    >>> result = replay_many([[1.0, 3.0]] * 50, {"ours": LDPOptimalStopper([1.0, 2.0], epsilon=1.0)})["ours"]
+    >>> print(result.summary())
+    ours: 0-local differential privacy per report
+      reward      3.0000 [3.0000, 3.0000] over 50 episodes
+      of maximum  1.0000 [1.0000, 1.0000]
+      nobody      0.00% of episodes
+      asked       0.00 people an episode, at most ε = 0 each
     """
 
     agent: str

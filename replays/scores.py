@@ -16,7 +16,18 @@ LEVEL = 0.95
 
 
 class Interval(NamedTuple):
-    """A 95 % interval; both ends are NaN where fewer than two episodes were seen."""
+    """A 95 % interval; both ends are NaN where fewer than two episodes were seen.
+
+    Parameters
+    ----------
+    low, high
+        Its ends, in the unit of the figure.
+
+    Examples
+    --------
+    >>> from streamlearn.replays import Interval
+    >>> low, high = Interval(0.5, 0.7)
+    """
 
     low: float
     high: float
@@ -104,8 +115,8 @@ def percentile_interval(replicates: Floats) -> Interval:
     --------
     >>> import numpy as np
     >>> from streamlearn.replays.scores import percentile_interval
-    >>> percentile_interval(np.arange(1001.0))
-    Interval(low=25.0, high=975.0)
+    >>> [round(end) for end in percentile_interval(np.arange(401.0))]
+    [10, 390]
     """
     usable = replicates[np.isfinite(replicates)]
     if not usable.size:

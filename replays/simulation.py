@@ -35,6 +35,14 @@ class Simulation(msgspec.Struct, frozen=True):
     interval_method
         ``"normal"``, from the exact variance; or ``"bootstrap"`` where that is infinite. With an infinite
         variance no interval reaches its stated level; the bootstrap shows the spread that was seen.
+
+    Examples
+    --------
+    >>> from streamlearn.agents import LDPOptimalStopper
+    >>> from streamlearn.replays import simulate
+    >>> drawn = simulate(LDPOptimalStopper([1.0, 2.0], epsilon=1.0), episodes=4)
+    >>> drawn.rewards.tolist(), drawn.rounds.tolist(), drawn.interval_method
+    ([2.0, 2.0, 2.0, 2.0], [2, 2, 2, 2], 'normal')
     """
 
     rewards: Floats

@@ -29,6 +29,14 @@ class PolicyValue(msgspec.Struct, frozen=True):
         Expected number of people who are really asked, at an ε above 0 or not.
     stop_law
         P(the person of round i is taken) for i = 1..n, then P(nobody is taken); length n + 1.
+
+    Examples
+    --------
+    >>> from streamlearn.agents import OptimalStopper
+    >>> from streamlearn.replays import evaluate_policy
+    >>> exact = evaluate_policy(OptimalStopper([1.0, 2.0]), [1.0, 2.0])
+    >>> exact.mean, exact.variance, exact.stop_law.tolist()
+    (2.0, 0.0, [0.0, 1.0, 0.0])
     """
 
     mean: float

@@ -66,7 +66,7 @@ def solve(priors: Sequence[Prior], epsilons: Sequence[float]) -> Solution:
     >>> from streamlearn.recursion import solve
     >>> solution = solve([Uniform(0.0, 1.0)] * 3, [1.0] * 3)
     >>> [round(value, 6) for value in solution.values]
-    [0.587011, 0.557765, 0.5, 0.0]
+    [0.587418, 0.557765, 0.5, 0.0]
     >>> solution.cases
     ['ask', 'ask', 'accept']
     """

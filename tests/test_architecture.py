@@ -363,4 +363,4 @@ def test_every_public_name_is_documented_with_an_example():
             faults.append(f"{name}: Parameters does not name {', '.join(sorted(missing))}")
         if ">>>" not in sections(target.__doc__).get("Examples", ""):
             faults.append(f"{name} has no Examples")
-    assert faults == []
+    assert not faults, "\n".join(faults)

@@ -171,5 +171,7 @@ def default_memory() -> Path:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise StreamlearnError(f"{folder}: cannot be made ({error.strerror}); name a file with --memory") from None
+        raise StreamlearnError(
+            f"{folder}: cannot be made ({error.strerror}); name a file with --memory"
+        ) from None
     return folder / "reporter.json"

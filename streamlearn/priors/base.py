@@ -30,6 +30,23 @@ class Prior(abc.ABC):
     -----
     Convention at atoms: ``survival(t)`` is P(X > t), as ``scipy.stats``' ``sf``; ``atom(t)`` is P(X = t);
     so P(X >= t) is their sum. The stop-loss transform S(t) = E(X - t)+ has no such ambiguity.
+
+    Every ``t`` is a real number, below the support too, where S(t) = E[X] - t. Results are never negative, and are
+    those of a place that differs from ``t`` by a few of its last digits: no float formula can promise more.
+
+    A law of one's own needs the four attributes and the five abstract methods; a subclass with atoms overrides
+    ``atom`` and ``atoms`` too.
+
+    Examples
+    --------
+    >>> from streamlearn.priors import Exponential, Prior
+    >>> law = Exponential(2.0)
+    >>> isinstance(law, Prior)
+    True
+    >>> law.mean, law.variance, law.lower, law.upper
+    (2.0, 4.0, 0.0, inf)
+    >>> law.stop_loss(-1.0), law.survival(0.0), law.atom(0.0)
+    (3.0, 1.0, 0.0)
     """
 
     __slots__ = ("lower", "mean", "upper", "variance")
@@ -88,6 +105,14 @@ class Prior(abc.ABC):
         ------
         PriorError
             If the support reaches below 0 or the mean is infinite or NaN.
+
+        Examples
+        --------
+        >>> from streamlearn.priors import Pareto
+        >>> Pareto(1.0).check_usable("stage 3")
+        Traceback (most recent call last):
+        ...
+        streamlearn.errors.PriorError: stage 3: the mean is infinite, it must be finite; give a law with a lighter tail
         """
         if not math.isfinite(self.mean):
             kind = "NaN" if math.isnan(self.mean) else "infinite"

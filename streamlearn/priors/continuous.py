@@ -193,7 +193,7 @@ class Weibull(LocationScale):
     Examples
     --------
     >>> from streamlearn.priors import Exponential, Weibull
-    >>> abs(Weibull(1.0).stop_loss(2.0) - Exponential(1.0).stop_loss(2.0)) < 1e-16
+    >>> abs(Weibull(1.0).stop_loss(2.0) - Exponential(1.0).stop_loss(2.0)) < 1e-15
     True
     """
 

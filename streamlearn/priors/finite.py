@@ -6,7 +6,7 @@ import abc
 import hashlib
 import math
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 import numpy as np
@@ -24,7 +24,21 @@ _SHOWN = 8  # values in a repr
 
 
 class Finite(Prior):
-    """A law on finitely many values."""
+    """A law on finitely many values: a point mass, a discrete law or an empirical log.
+
+    Attributes
+    ----------
+    atoms
+        The values, in increasing order, shape (m,).
+    probs
+        Their probabilities, all positive, shape (m,).
+
+    Examples
+    --------
+    >>> from streamlearn.priors import Finite, PointMass, Uniform
+    >>> isinstance(PointMass(1.0), Finite), isinstance(Uniform(0, 1), Finite)
+    (True, False)
+    """
 
     __slots__ = ()
 
@@ -113,7 +127,7 @@ class PointMass(Finite):
 class _Table(Finite):
     """Values v_1 < ... < v_m with positive weights, tabulated.
 
-    S is piecewise linear: for v_(j-1) <= t < v_j, S(t) = S(v_j) + (v_j - t)·P(X >= v_j). S(v_j) is a sum of
+    S is piecewise linear: for v_(j-1) < t <= v_j, S(t) = S(v_j) + (v_j - t)·P(X >= v_j). S(v_j) is a sum of
     positive gaps times probabilities, taken from the top with compensation, so no digit is lost in the tail.
     """
 
@@ -141,7 +155,7 @@ class _Table(Finite):
         self._probs: Floats = weights / total
         self.lower, self.upper = self._values[0], self._values[-1]
         self.mean = self.lower + self._excess[0]
-        with np.errstate(over="ignore"):  # beyond 1e154 a square is infinite, as it should be
+        with np.errstate(over="ignore", invalid="ignore"):  # beyond 1e154 a square is infinite
             self.variance = float(np.sum(self._probs * (values - self.mean) ** 2))
             self._square = np.append(_suffix_sums(self._probs * values**2), 0.0)
         digest = hashlib.blake2b(values.tobytes() + self._probs.tobytes(), digest_size=8)
@@ -162,12 +176,12 @@ class _Table(Finite):
         if t >= self.upper:
             return 0.0
         values = self._values
-        j = bisect_right(values, t)
+        j = bisect_left(values, t)
         return self._excess[j] + (values[j] - t) * self._reach[j]
 
     def stop_losses(self, t: Floats) -> Floats:
         """Return S at every entry of ``t``, in the same shape."""
-        j = np.searchsorted(self._atoms[:-1], t, side="right")
+        j = np.searchsorted(self._atoms[:-1], t)
         rise: Floats = np.maximum(self._atoms[j] - t, 0.0)
         result: Floats = self._excesses[j] + rise * self._reaches[j]
         return result
@@ -186,7 +200,9 @@ class _Table(Finite):
         return float(self._probs[j]) if j >= 0 and self._values[j] == t else 0.0
 
     def second_moment_above(self, t: float) -> float:
-        """Return E[X²; X > t]."""
+        """Return E[X²; X > t]; ``math.inf`` where the variance is too large for a float."""
+        if math.isinf(self.variance):
+            return math.inf
         return float(self._square[bisect_right(self._values, t)])
 
     def sample(self, generator: np.random.Generator, size: Size) -> Floats:

@@ -81,7 +81,7 @@ def _closed_forms() -> dict[type, Callable[..., Prior]]:
     forms: list[tuple[Any, Callable[..., Prior]]] = [
         (s.uniform, lambda loc, scale: Uniform(loc, loc + scale)),
         (s.expon, lambda loc, scale: Exponential(scale, loc)),
-        (s.norm, Normal),
+        (s.norm, lambda loc, scale: Normal(mean=loc, sd=scale)),
         (s.halfnorm, lambda loc, scale: TruncatedNormal(loc, scale, lower=loc)),
         (
             s.truncnorm,

@@ -103,7 +103,7 @@ class _Array:
 
     @staticmethod
     def least(x: Floats) -> float:
-        return float(x.min())
+        return float(x.min(initial=math.inf))
 
     @staticmethod
     def total(rows: Floats) -> Floats:
@@ -159,6 +159,7 @@ def continued_fraction(z: V, f: Functions[V]) -> V:
     depth holds the truncation below one unit in the last place from FAR on (checked against mpmath).
     """
     k = 0.0 * z
-    for j in range(12 + int(500.0 / f.least(z) ** 2), 0, -1):
+    nearest = f.least(z)
+    for j in range(12 + int(500.0 / (nearest * nearest)), 0, -1):
         k = j / (z + k)
     return k

@@ -27,7 +27,7 @@ from streamlearn.priors.quadrature import gauss_rule
 Size = int | tuple[int, ...]
 
 _VOID: Final = 40.0
-"""P(N > 40) = 4e-350: no float holds it."""
+"""P(N > 40) = 4e-350: no float holds it, nor P(N > √(z² + 40²))/P(N > z)."""
 _REACH: Final = 80.0
 """Beyond √(z² + 80) the density is e^-40 of what it is at z."""
 _NODES: Final = 64
@@ -183,7 +183,7 @@ class TruncatedNormal(LocationScale):
     True
     """
 
-    __slots__ = ("_cut_excess", "_cut_tail", "_mass", "_origin")
+    __slots__ = ("_beta", "_cut_excess", "_cut_tail", "_mass", "_origin")
     _names = ("mean", "sd", "lower", "upper")
 
     def __init__(self, mean: float, sd: float, lower: float = 0.0, upper: float = math.inf) -> None:
@@ -200,6 +200,7 @@ class TruncatedNormal(LocationScale):
         self.lower, self.upper = low, high
         if start == alpha:
             self._floor = low
+        self._beta, self._last = beta, min(beta, math.hypot(max(alpha, 0.0), _VOID))
         mode = min(max(0.0, alpha), beta)
         self._origin = mode if abs(mode) > FAR else 0.0
         self._cut_excess = self._cut_tail = 0.0
@@ -219,16 +220,16 @@ class TruncatedNormal(LocationScale):
         if self._origin < 0.0:
             return self._summed_excess(z, z, f)
         whole = self._whole_excess(z, f)
-        if self._last == math.inf:
+        if self._beta == math.inf:
             return whole / self._mass
-        kept = whole - (self._cut_excess + (self._last - z) * self._cut_tail)
+        kept = whole - (self._cut_excess + (self._beta - z) * self._cut_tail)
         return f.piecewise(kept > 0.0625 * whole, self._share, self._summed_excess, kept, z)
 
     def _tail(self, z: V, f: Functions[V]) -> V:
         if self._origin < 0.0:
             return self._summed_tail(z, z, f)
         whole = self._whole_tail(z, f)
-        if self._last == math.inf:
+        if self._beta == math.inf:
             return whole / self._mass
         kept = whole - self._cut_tail
         return f.piecewise(kept > 0.0625 * whole, self._share, self._summed_tail, kept, z)
@@ -259,7 +260,7 @@ class TruncatedNormal(LocationScale):
         start = np.asarray(z)[..., None]
         right = np.maximum(start, 0.0)
         reach = _REACH / (right + np.sqrt(right * right + _REACH)) + (right - start)
-        width = np.minimum(self._last - start, reach)
+        width = np.minimum(self._beta - start, reach)
         nodes, shares = gauss_rule(_NODES)
         y = width * nodes
         weights = width * shares * np.exp(-y * (start + 0.5 * y)) * density(start, ARRAY, self._origin)
@@ -269,7 +270,7 @@ class TruncatedNormal(LocationScale):
         """Return independent draws of X, of the given shape: the quantile function at uniform draws."""
         from scipy.special import log_ndtr, ndtri_exp  # noqa: PLC0415 - costs 120 ms
 
-        alpha, beta = (self.lower - self._loc) / self._scale, self._last
+        alpha, beta = (self.lower - self._loc) / self._scale, self._beta
         sign = 1.0
         if beta < 0.0:  # mirrored, so that the probabilities taken logarithms of are the small ones
             alpha, beta, sign = -beta, -alpha, -1.0

@@ -56,7 +56,7 @@ class LocationScale(Prior):
     def stop_loss(self, t: float) -> float:
         """Return S(t) = E(X - t)+, in the unit of X."""
         z = (t - self._loc) / self._scale
-        if z <= self._start:
+        if z <= self._start or t <= self._floor:  # z is rounded
             return self.mean - t
         if z >= self._last:
             return 0.0
@@ -65,17 +65,16 @@ class LocationScale(Prior):
 
     def stop_losses(self, t: Floats) -> Floats:
         """Return S at every entry of ``t``, in the same shape."""
-        inside = np.maximum(t, self._floor)
-        z = self._unit(inside)
+        z = self._unit(t)
         if self._last < math.inf and np.count_nonzero(z == self._last) == z.size:
             return np.zeros(t.shape)  # long horizons ask bounded laws far above their support
         excess: Floats = np.maximum(self._excess(z, ARRAY), 0.0)  # a difference may round below 0
-        return self._scale * excess + (inside - t)
+        return self._scale * excess + (np.maximum(t, self._floor) - t)
 
     def survival(self, t: float) -> float:
         """Return P(X > t)."""
         z = (t - self._loc) / self._scale
-        if z <= self._start:
+        if z <= self._start or t <= self._floor:
             return 1.0
         if z >= self._last:
             return 0.0
@@ -83,22 +82,22 @@ class LocationScale(Prior):
 
     def survivals(self, t: Floats) -> Floats:
         """Return P(X > t) at every entry of ``t``, in the same shape."""
-        return self._tail(self._unit(np.maximum(t, self._floor)), ARRAY)
+        return self._tail(self._unit(t), ARRAY)
 
     def second_moment_above(self, t: float) -> float:
         """Return E[X²; X > t] = t²·P(X > t) + 2t·S(t) + E[((X - t)+)²]; ``math.inf`` if the variance is."""
         if math.isinf(self.variance):
             return math.inf
         t = max(t, self._floor)
-        z = max((t - self._loc) / self._scale, self._start)
+        z = self._start if t == self._floor else max((t - self._loc) / self._scale, self._start)
         if z >= self._last:
             return 0.0
         inside = t * self._tail(z, SCALAR) + 2.0 * self._scale * self._excess(z, SCALAR)
         return max(t * inside + self._scale**2 * self._square_excess(z, SCALAR), 0.0)
 
-    def _unit(self, inside: Floats) -> Floats:
-        """Return entries no lower than the support, in the unit of Z and inside its support."""
-        z = inside
+    def _unit(self, t: Floats) -> Floats:
+        """Return the entries in the unit of Z, moved inside its support."""
+        z = t
         if self._loc != 0.0:  # most laws start at 0, and each of these costs as much as a logarithm
             z = z - self._loc
         if self._scale != 1.0:

@@ -6,7 +6,7 @@ import inspect
 import math
 import re
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from streamlearn.errors import PriorError
 from streamlearn.plans import MAX_STAGES
@@ -18,7 +18,7 @@ from streamlearn.priors.gaussian import LogNormal, TruncatedNormal
 EXAMPLE: Final = "10*uniform(0,1); lognormal(0,0.5); discrete(0:0.9,5:0.1); 0.7"
 
 _TERM = re.compile(
-    r"(?:(?P<repeat>\d+)\s*\*\s*)?(?:(?P<name>[A-Za-z_]\w*)\s*\((?P<inside>[^()]*)\)|(?P<number>[^()*]+))"
+    r"(?:(?P<repeat>\d{1,9})\s*\*\s*)?(?:(?P<name>[A-Za-z_]\w*)\s*\((?P<inside>[^()]*)\)|(?P<number>[^()*]+))"
 )
 
 
@@ -82,7 +82,7 @@ def _term(term: str) -> tuple[int, Prior]:
     if repeat == 0:
         raise _unreadable(term, "it is repeated 0 times")
     if match["number"] is not None:
-        return repeat, PointMass(_number(term, match["number"]))
+        return repeat, _built(term, PointMass, _number(term, match["number"]))
     name = match["name"].lower()
     parts = [part.strip() for part in match["inside"].split(",")] if match["inside"].strip() else []
     if name == "discrete":
@@ -107,20 +107,20 @@ def _law(term: str, law: Callable[..., Prior], parts: list[str]) -> Prior:
     except TypeError as error:
         names = ", ".join(signature.parameters)
         raise _unreadable(term, f"{error} (its parameters are {names})") from None
-    try:
-        return law(*bound.args, **bound.kwargs)
-    except PriorError as error:
-        raise PriorError(f"{term!r}: {error}") from None
+    return _built(term, law, *bound.args, **bound.kwargs)
 
 
 def _discrete(term: str, parts: list[str]) -> Prior:
     pairs = [part.split(":") for part in parts]
     if not pairs or any(len(pair) != 2 for pair in pairs):
         raise _unreadable(term, "a discrete law is value:probability, ...")
+    values, probs = ([_number(term, pair[i]) for pair in pairs] for i in range(2))
+    return _built(term, Discrete, values, probs)
+
+
+def _built(term: str, law: Callable[..., Prior], *args: Any, **kwargs: Any) -> Prior:
     try:
-        return Discrete(
-            [_number(term, value) for value, _ in pairs], [_number(term, prob) for _, prob in pairs]
-        )
+        return law(*args, **kwargs)
     except PriorError as error:
         raise PriorError(f"{term!r}: {error}") from None
 

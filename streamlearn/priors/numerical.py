@@ -36,8 +36,8 @@ class Numerical(Prior):
     Notes
     -----
     S(t) = ∫_t^∞ P(X > x) dx. The line is cut once, into panels that double away from the median and are
-    halved until 16-node Gauss quadrature has converged; a call is then one vector call of the survival
-    function. The relative accuracy is that of the law's own ``sf`` in the tail.
+    halved until 16-node Gauss quadrature has converged, to 14 digits or to 17 of the mean; a call is then one
+    vector call of the survival function (about 0.1 ms). No result is more accurate than the law's own ``sf``.
 
     Examples
     --------
@@ -63,22 +63,22 @@ class Numerical(Prior):
                 self._tabulate()
 
     def _tabulate(self) -> None:
-        self._edges, parts = refine(self.survivals, self._first_edges())
+        quantile = _method(self._law, "ppf", "icdf")
+        low, median, high = (float(quantile(level)) for level in (0.25, 0.5, 0.75))
+        spread = max(high - low, abs(median) * 1e-12)
+        self._edges, parts = refine(self.survivals, self._first_edges(median, spread))
         self._beyond = _sums_beyond(parts)
         self._moment_beyond = _sums_beyond(integrals(self._moment, self._edges[:-1], self._edges[1:]))
         mean = float(self._edges[0] + self._beyond[0])
-        if not abs(mean - self.mean) <= _AGREEMENT * (abs(mean) + abs(self.mean)):
+        if not abs(mean - self.mean) <= _AGREEMENT * (abs(mean) + spread):
             raise PriorError(
                 f"{_name(self._law)}: its sf integrates to a mean of {mean:.9g} and its mean() "
                 f"is {self.mean:.9g}; give a law with an accurate sf, or priors.Empirical of a sample"
             )
         self.mean = mean
 
-    def _first_edges(self) -> Floats:
+    def _first_edges(self, median: float, spread: float) -> Floats:
         """Return panels that double away from the median until nothing is left."""
-        quantile = _method(self._law, "ppf", "icdf")
-        low, median, high = (float(quantile(level)) for level in (0.25, 0.5, 0.75))
-        spread = max(high - low, abs(median) * 1e-12)
 
         def steps(room: float, outside: Callable[[float], float]) -> list[float]:
             result = []

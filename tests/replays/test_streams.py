@@ -72,6 +72,15 @@ def test_every_text_format_gives_the_same_episodes(tmp_path, monkeypatch, data, 
     assert (stream.horizon, stream.rows, stream.skipped, stream.skipped_episodes) == (2, 6, {}, 0)
 
 
+@pytest.mark.parametrize("data", FORMATS.values(), ids=FORMATS)
+@pytest.mark.parametrize("block", [1, 5, 16])
+def test_every_text_format_in_blocks_of_a_few_bytes(tmp_path, monkeypatch, data, block):
+    monkeypatch.setattr("streamlearn.replays.sources.BLOCK", block)
+    log = tmp_path / "log"
+    log.write_bytes(data)
+    assert listed(read_stream(log)) == EPISODES
+
+
 IDS = {
     "text": pa.array(["a", "a", "b", "b", "c", "c"]),
     "large text": pa.array(["a", "a", "b", "b", "c", "c"], pa.large_string()),

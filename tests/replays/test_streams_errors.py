@@ -160,7 +160,7 @@ def test_ids_in_parquet(tmp_path):
     path = tmp_path / "log"
     pq.write_table(pa.table({"job": ["a", "a", "", "b", None, "c"], "wage": [1.0] * 6}), path)
     assert told(path).startswith(f"{path}, row 3: field 'job' is empty")
-    assert skipped(path, horizon=1)[1:] == ({"episode is empty": 2}, 2)
+    assert skipped(path, horizon=1) == ({"b": [1], "c": [1]}, {"episode is empty": 2}, 1)
 
 
 TIMES = {
@@ -182,6 +182,23 @@ def test_times(log, cell, reason):
     assert "--time '' keeps the order of the file" in message
     assert skipped(path) == ({"a": [2, 1]}, {f"time {reason}": 1}, 1)
     assert len(list(read_stream(path, time=""))) == 2
+
+
+def test_a_whole_block_of_another_kind_of_time(log, monkeypatch):
+    monkeypatch.setattr("streamlearn.replays.sources.BLOCK", 16)
+    path = log("bid,ts\n" + "1,2024-01-01\n" * 4 + "2,7\n" * 20)
+    assert told(path, horizon=1).startswith(f"{path}, line 6: field 'ts' is a number among times of another")
+
+
+def test_places_are_those_of_the_file(log, monkeypatch):
+    monkeypatch.setattr("streamlearn.replays.sources.BLOCK", 16)
+    monkeypatch.setattr("streamlearn.replays.parquet._ROWS", 2)
+    path = log("\n" * 300 + "bid,note\n" + '1,"x\n\ny"\n\n' * 20 + "-1,x\n")
+    assert told(path, horizon=1).startswith(f"{path}, line 382: ")
+    path = log("\n" * 300 + '{"bid": 1}\n\n' * 20 + '{"bid": -1}\n')
+    assert told(path, horizon=1).startswith(f"{path}, line 341: ")
+    pq.write_table(pa.table({"bid": [1.0] * 6 + [-1.0]}), path)
+    assert told(path, horizon=1).startswith(f"{path}, row 7: ")
 
 
 def test_times_in_parquet(tmp_path):
@@ -230,6 +247,7 @@ UNREADABLE = {"row has too few fields for the header": 1}
         ("a1 a2 b3 b4 x", 2, {"a": [1, 2], "b": [3, 4]}, 0),
         ("a1 a2 x b3", 2, {"a": [1, 2]}, 1),  # both in doubt: the longest
         ("a1 x b2 b3", 2, {"b": [2, 3]}, 1),
+        ("x a1 b2 b3 c4 c5 c6", 2, {"b": [2, 3]}, 2),  # b is beyond doubt, and not the longest
     ],
 )
 def test_rows_of_unknown_episode(log, monkeypatch, rows, horizon, episodes, left_out):
@@ -396,6 +414,14 @@ def test_truncated_gzip_says_how_many_rows_were_whole(log):
     damaged = bytearray(packed)
     damaged[-5] ^= 1  # the checksum
     assert "gzip data are corrupt after " in told(log(bytes(damaged)))
+
+
+def test_truncated_gzip_loses_no_row_it_still_holds(log, monkeypatch):
+    monkeypatch.setattr("streamlearn.replays.sources.BLOCK", 16)  # far below what one code of zlib stands for
+    packed = gzip.compress(b"bid\n" + b"1\n" * 5000)
+    for end in range(len(packed) - 8, len(packed) - 24, -1):
+        rows = max(gzip_rows(packed[:end]), 0)
+        assert f"truncated after {rows} whole rows" in told(log(packed[:end]), horizon=1)
 
 
 def gzip_rows(packed: bytes) -> int:
