@@ -12,12 +12,10 @@ import msgspec
 
 from streamlearn.errors import ParameterError, StreamError
 from streamlearn.priors.base import Floats
-from streamlearn.replays import columns, grouped, grouping, sources, tables
+from streamlearn.replays import columns, sources
 from streamlearn.replays.columns import Columns, shown
-from streamlearn.replays.grouped import Finished
-from streamlearn.replays.grouping import Episodes, Grouper
-from streamlearn.replays.rows import Chunk, Id, Reading
-from streamlearn.replays.sources import DamagedError, Source
+from streamlearn.replays.passes import Pass, Settings, opened
+from streamlearn.replays.rows import Id
 from streamlearn.replays.tables import Format, Table
 
 OnError = Literal["strict", "skip"]
@@ -32,6 +30,13 @@ class Episode(msgspec.Struct, frozen=True, eq=False):
         Its id in the log, or its number from 0 where the log has none.
     values
         The people's values, shape (n,). They are private, and the repr does not show them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from streamlearn.replays import Episode
+    >>> Episode("a17", np.array([3.0, 1.5]))
+    Episode(id='a17', people=2)
     """
 
     id: Id
@@ -50,6 +55,13 @@ class EpisodeBatch(msgspec.Struct, frozen=True, eq=False):
         Their ids, length k.
     values
         The people's values, shape (k, n). They are private, and the repr does not show them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from streamlearn.replays.streams import EpisodeBatch
+    >>> EpisodeBatch(["a17", "a18"], np.array([[3.0, 1.5], [2.0, 0.0]]))
+    EpisodeBatch(episodes=2, people=2)
     """
 
     ids: list[Id]
@@ -154,22 +166,12 @@ def read_stream(
     if horizon is not None:
         horizon = _at_least_one("horizon", horizon)
     found = sources.find(source)
-    table = _opened(found, format)
+    table = opened(found, format)
     used = columns.choose(found.name, table.names, table.numeric, value=value, episode=episode, time=time)
     if used.episode is None:
         _check_cut(found.name, table, used, horizon, sort)
-    return RecordedStream(found, table, used, horizon=horizon, sort=sort, on_error=on_error, form=format)
-
-
-def _opened(source: Source, form: Format | None) -> Table:
-    try:
-        return tables.open_table(source, form)
-    except DamagedError as damage:
-        raise _damaged(source.name, damage, rows=0) from None
-
-
-def _damaged(log: str, damage: DamagedError, rows: int) -> StreamError:
-    return StreamError(f"{log}: {damage} after {rows} whole rows; copy or pack it again")
+    strict = on_error == "strict"
+    return RecordedStream(Settings(found, format, table.unit, used, horizon, sort, strict), table)
 
 
 def _check_cut(log: str, table: Table, used: Columns, horizon: int | None, sort: bool) -> None:
@@ -197,45 +199,48 @@ def _at_least_one(name: str, number: int) -> int:
 
 
 class RecordedStream:
-    """A log of private values, read episode by episode. Opened by :func:`read_stream`.
+    r"""A log of private values, read episode by episode. Opened by :func:`read_stream`.
 
     Iterating yields one :class:`Episode` at a time, :meth:`batches` many in columns. A file can be read
     again and again, standard input or a pipe once. The counts below belong to the pass begun last.
+
+    Parameters
+    ----------
+    settings
+        What was asked for.
+    table
+        The log, opened.
 
     Attributes
     ----------
     columns
         The columns used, as the named tuple (value, episode, time).
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from streamlearn.replays import read_stream
+    >>> log = pathlib.Path(tempfile.mkdtemp()) / "log.csv"
+    >>> _ = log.write_text("job,wage,comment\n7,30,\n7,25,ok\n8,,\n8,40,\n")
+    >>> stream = read_stream(log, on_error="skip")
+    >>> stream.columns
+    Columns(value='wage', episode='job', time=None)
+    >>> list(stream), stream.skipped, stream.skipped_episodes
+    ([Episode(id='7', people=2)], {'value is empty': 1}, 1)
     """
 
-    def __init__(
-        self,
-        source: Source,
-        table: Table,
-        used: Columns,
-        *,
-        horizon: int | None,
-        sort: bool,
-        on_error: OnError,
-        form: Format | None,
-    ) -> None:
-        self.columns = used
-        self._source = source
-        self._form = form
-        self._given_horizon = horizon
-        self._horizon = horizon
-        self._sort = sort
-        self._strict = on_error == "strict"
-        self._unit = table.unit
+    def __init__(self, settings: Settings, table: Table) -> None:
+        self.columns = settings.columns
+        self._settings = settings
+        self._horizon = settings.horizon
         self._stored_rows = table.rows
-        self._unread = table if source.once else None
+        self._unread = table if settings.source.once else None
         self._peeked: tuple[EpisodeBatch, Iterator[EpisodeBatch]] | None = None
-        self._reading = self._new_reading()
-        self._finished = self._new_finished()
+        self._pass = Pass(settings)
 
     def __repr__(self) -> str:
         used = ", ".join(f"{role}={name!r}" for role, name in self.columns._asdict().items())
-        return f"RecordedStream({self._source.name!r}, {used}, horizon={self.horizon})"
+        return f"RecordedStream({self._settings.source.name!r}, {used}, horizon={self.horizon})"
 
     def __iter__(self) -> Iterator[Episode]:
         """Begin a pass over the log, one episode at a time; errors as for :meth:`batches`."""
@@ -286,7 +291,7 @@ class RecordedStream:
             batches = self._begin_pass()
             first = next(batches, None)
             if first is None:
-                raise StreamError(f"{self._source.name} has no whole episode; give at least one")
+                raise StreamError(f"{self._settings.source.name} has no whole episode; give at least one")
             self._peeked = first, batches
         first, _ = self._peeked
         return Episode(first.ids[0], first.values[0])
@@ -302,18 +307,21 @@ class RecordedStream:
         StreamError
             As :meth:`batches`, and if the log is standard input or a pipe.
         """
-        if self._source.once:
+        source = self._settings.source
+        if source.once:
             raise StreamError(
-                f"{self._source.name} can be read only once, so its episodes cannot be counted beforehand; "
+                f"{source.name} can be read only once, so its episodes cannot be counted beforehand; "
                 "save it to a file and give that"
             )
         rows, horizon = self._stored_rows, self.horizon
-        if self._strict and rows is not None and horizon is not None:
+        if self._settings.strict and rows is not None and horizon is not None:
             whole, rest = divmod(rows, horizon)
             if not rest or self.columns.episode is None:
                 return whole
-        table = _opened(self._source, self._form)
-        return sum(batch.episodes for batch in self._pass(table, self._new_reading(), self._new_finished()))
+        counting = Pass(self._settings)
+        count = sum(len(ids) for ids, _ in counting.episodes(opened(source, self._settings.form)))
+        self._horizon = counting.horizon
+        return count
 
     @property
     def horizon(self) -> int | None:
@@ -323,83 +331,51 @@ class RecordedStream:
     @property
     def rows(self) -> int:
         """Rows read so far, the malformed ones included."""
-        return self._reading.rows
+        return self._pass.reading.rows
 
     @property
     def skipped(self) -> dict[str, int]:
         """Malformed rows so far, by reason."""
-        return dict(self._reading.skipped)
+        return dict(self._pass.reading.skipped)
 
     @property
     def skipped_episodes(self) -> int:
         """Episodes left out so far, because of a malformed row or another length."""
-        return self._reading.skipped_episodes
+        return self._pass.reading.skipped_episodes
 
     @property
     def leftover_rows(self) -> int:
         """Rows after the last whole episode, where rows are cut by their place."""
-        return self._reading.leftover_rows
+        return self._pass.reading.leftover_rows
 
     @property
     def memory(self) -> str:
         """What a pass needs, in a sentence; :func:`read_stream` says why."""
-        if self._sort:
+        if self._settings.sort:
             return "the values, ids and times of the whole log are held, because it is sorted"
         block = "one block of rows and the open episode are held, whatever the size of the log"
         if self.columns.episode is None:
             return block
-        if self._source.once:
+        if self._settings.source.once:
             return f"{block}, and 8 bytes for each finished episode, because the log can be read only once"
-        if self._finished.remembers:
+        if self._pass.finished.remembers:
             return f"{block}, and 8 bytes for each finished episode, because ids do not increase"
         return f"{block}, as long as ids increase"
 
     def _begin_pass(self) -> Iterator[EpisodeBatch]:
-        if self._source.once:
-            table, self._unread = self._unread, None
-            if table is None:
-                raise StreamError(
-                    f"{self._source.name} has been read and can be read only once; "
-                    "save it to a file to read it again"
-                )
-        else:
-            table = _opened(self._source, self._form)
-        self._reading = self._new_reading()
-        self._finished = self._new_finished()
-        return self._pass(table, self._reading, self._finished)
+        source = self._settings.source
+        table, self._unread = self._unread, None
+        if table is None and source.once:
+            raise StreamError(
+                f"{source.name} has been read and can be read only once; save it to a file to read it again"
+            )
+        self._pass = Pass(self._settings)
+        return self._passing(self._pass, table or opened(source, self._settings.form))
 
-    def _new_reading(self) -> Reading:
-        return Reading(self._source.name, self._unit, self.columns, strict=self._strict)
-
-    def _new_finished(self) -> Finished:
-        return Finished(None if self._source.once else self._ids)
-
-    def _ids(self) -> Iterator[list[Id]]:
-        """Read the log from its start, for its ids only."""
-        reading = self._new_reading()
-        chunks = grouping.placed(_opened(self._source, self._form).chunks(reading), reading)
-        return (ids for _, ids in grouped.begun(chunks))
-
-    def _pass(self, table: Table, reading: Reading, finished: Finished) -> Iterator[EpisodeBatch]:
-        try:
-            for ids, values in self._episodes(table.chunks(reading), reading, finished):
-                yield EpisodeBatch(ids, values)
-        except DamagedError as damage:
-            raise _damaged(self._source.name, damage, reading.rows) from None
-
-    def _episodes(self, chunks: Iterator[Chunk], reading: Reading, finished: Finished) -> Iterator[Episodes]:
-        horizon = self._given_horizon
-        named = self.columns.episode is not None
-        if self._sort:
-            chunks = grouping.sort(grouping.placed(chunks, reading) if named else chunks)
-        if horizon is None:
-            horizon, chunks = grouping.find_horizon(chunks, reading, shuffled=self._sort)
-            self._horizon = horizon
-        if not named:
-            chunks = grouping.number(chunks, horizon)
-        elif not self._sort:
-            chunks = grouped.checked(grouping.placed(chunks, reading), finished, reading)
-        return Grouper(reading, horizon, leftover=not named).episodes(chunks)
+    def _passing(self, current: Pass, table: Table) -> Iterator[EpisodeBatch]:
+        for ids, values in current.episodes(table):
+            self._horizon = current.horizon
+            yield EpisodeBatch(ids, values)
 
 
 def _one_by_one(batches: Iterator[EpisodeBatch]) -> Iterator[Episode]:

@@ -83,10 +83,8 @@ def open_table(source: Source, form: Format | None) -> Table:
     start = first.text.lstrip()[0]
     if form is None and start == "[":
         raise StreamError(f"{source.name} holds a JSON array; write one object a line (JSONL)")
-    texts = itertools.chain([first], texts)
-    return (
-        JsonTable(source.name, texts) if (form or start) in {"jsonl", "{"} else CsvTable(source.name, texts)
-    )
+    reader = JsonTable if (form or start) in {"jsonl", "{"} else CsvTable
+    return reader(source.name, itertools.chain([first], texts))
 
 
 class _Records(NamedTuple):
@@ -182,21 +180,22 @@ class CsvTable:
         feed = _Feed(self._log, itertools.chain([first], texts))
         reader = csv.reader(feed, delimiter=_delimiter(first.text), strict=True, skipinitialspace=True)
         before = first.line - 1
-        records = _Records([], [])
+        rows: list[list[str]] = []
+        lines: list[int] = []
         try:
             for row in _rows(reader):
-                records.rows.append(row)
-                records.lines.append(before + reader.line_num)
+                rows.append(row)
+                lines.append(before + reader.line_num)
                 if feed.begun:
                     feed.begun = 0
-                    yield records
-                    records = _Records([], [])
+                    yield _Records(rows, lines)
+                    rows, lines = [], []
         except StreamError:  # from the text; the rows before it are whole
-            if records.rows:
-                yield records
+            if rows:
+                yield _Records(rows, lines)
             raise
-        if records.rows:
-            yield records
+        if rows:
+            yield _Records(rows, lines)
 
     def numeric(self) -> list[str]:
         """Return the columns whose first cells spell numbers, as far as they are not empty."""
@@ -236,7 +235,8 @@ def _misfit(found: int, width: int) -> str:
 
 def _delimiter(text: str) -> str:
     """Return what separates the names of the header: the most frequent candidate outside quotes."""
-    header = "".join(text.lstrip().split("\n", 1)[0].split('"')[::2])
+    first = next(line for line in text.split("\n") if line.strip())
+    header = "".join(first.split('"')[::2])
     return max(_DELIMITERS, key=header.count)
 
 

@@ -48,6 +48,18 @@ class StreamError(StreamlearnError, ValueError):
     """A recorded stream cannot be read, or a row of it is malformed."""
 
 
+class LabelError(StreamlearnError, ValueError):
+    """A label is missing or is not binary."""
+
+
+class InstanceError(StreamlearnError, ValueError):
+    """An instance is neither hashable nor a dict of features."""
+
+
+class RoundError(StreamlearnError, ValueError):
+    """A label is for a round that does not await one."""
+
+
 class HorizonError(StreamlearnError, RuntimeError):
     """A stopper was used past its last round."""
 

@@ -98,7 +98,7 @@ def median_of_max(priors: Iterable[Any]) -> float:
     -------
     float
         The atom itself where the median is an atom (a probability within rounding of 1/2 counts as 1/2);
-        elsewhere the smallest float that qualifies.
+        elsewhere the smallest float that qualifies, up to rounding.
 
     Raises
     ------

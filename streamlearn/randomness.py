@@ -128,6 +128,11 @@ class Key:
         return Key(part.digest())
 
     @property
+    def fingerprint(self) -> str:
+        """A public name of this key (64 bits, hex) that tells nothing about its draws."""
+        return self.derive("fingerprint").secret[:8].hex()
+
+    @property
     def secret(self) -> bytes:
         """The 32 secret bytes, for whoever must store the key."""
         return self._secret

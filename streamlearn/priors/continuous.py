@@ -96,10 +96,8 @@ class Exponential(LocationScale):
     _names = ("scale", "loc")
 
     def __init__(self, scale: float, loc: float = 0.0) -> None:
-        s, o = (
-            parameters.positive("Exponential", "scale", scale),
-            parameters.finite("Exponential", "loc", loc),
-        )
+        s = parameters.positive("Exponential", "scale", scale)
+        o = parameters.finite("Exponential", "loc", loc)
         self._place((s, o), mean=1.0, variance=1.0, loc=o, scale=s)
 
     def _excess(self, z: V, f: Functions[V]) -> V:
@@ -266,10 +264,8 @@ class Pareto(LocationScale):
     _names = ("alpha", "minimum", "loc")
 
     def __init__(self, alpha: float, minimum: float = 1.0, loc: float = 0.0) -> None:
-        a, s = (
-            parameters.positive("Pareto", "alpha", alpha),
-            parameters.positive("Pareto", "minimum", minimum),
-        )
+        a = parameters.positive("Pareto", "alpha", alpha)
+        s = parameters.positive("Pareto", "minimum", minimum)
         o = parameters.finite("Pareto", "loc", loc)
         self._alpha = a
         self._rest = 1.0 / (a - 1.0) if a > 1.0 else math.inf  # E(Y - 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
@@ -102,18 +101,20 @@ def as_priors(laws: Iterable[Any]) -> list[Prior]:
     if not stages:
         raise PriorError("n = 0: there is no stage; give at least one prior")
     identities = list(map(id, stages))
-    distinct = dict(zip(identities, stages, strict=True))
-    converted: dict[int, Prior] = {}
-    for identity, law in distinct.items():
-        try:
-            prior = converted[identity] = as_prior(law)
-        except PriorError as error:
-            raise PriorError(f"stage {identities.index(identity) + 1}: {error}") from None
-        if not (
-            prior.lower >= 0.0 and prior.mean < math.inf
-        ):  # the stage's name takes a search: find it if needed
-            prior.check_usable(f"stage {identities.index(identity) + 1}")
+    first = dict(
+        zip(reversed(identities), range(len(stages), 0, -1), strict=True)
+    )  # where each object is first
+    converted = {identity: _usable(stages[stage - 1], f"stage {stage}") for identity, stage in first.items()}
     return list(map(converted.__getitem__, identities))
+
+
+def _usable(law: Any, name: str) -> Prior:
+    try:
+        prior = as_prior(law)
+    except PriorError as error:
+        raise PriorError(f"{name}: {error}") from None
+    prior.check_usable(name)
+    return prior
 
 
 def _described(law: Any) -> str:

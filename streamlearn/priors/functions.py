@@ -155,11 +155,11 @@ def far_tail(z: V, f: Functions[V], origin: float = 0.0) -> V:
 def continued_fraction(z: V, f: Functions[V]) -> V:
     """Return K(z) = 1/(z + 2/(z + 3/(z + ...))) for z > FAR.
 
-    Laplace's fraction: P(N > z) = φ(z)/(z + K) and E(N - z)+ = φ(z)·K/(z + K), every term positive. The
-    depth holds the truncation below one unit in the last place from FAR on (checked against mpmath).
+    Laplace's fraction: P(N > z) = φ(z)/(z + K) and E(N - z)+ = φ(z)·K/(z + K), every term positive. At
+    this depth truncation and rounding together stay below two units in the last place (against mpmath).
     """
     k = 0.0 * z
     nearest = f.least(z)
-    for j in range(12 + int(500.0 / (nearest * nearest)), 0, -1):
+    for j in range(10 + int(450.0 / (nearest * nearest)), 0, -1):
         k = j / (z + k)
     return k

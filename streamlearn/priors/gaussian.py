@@ -187,10 +187,8 @@ class TruncatedNormal(LocationScale):
     _names = ("mean", "sd", "lower", "upper")
 
     def __init__(self, mean: float, sd: float, lower: float = 0.0, upper: float = math.inf) -> None:
-        m, s = (
-            parameters.finite("TruncatedNormal", "mean", mean),
-            parameters.positive("TruncatedNormal", "sd", sd),
-        )
+        m = parameters.finite("TruncatedNormal", "mean", mean)
+        s = parameters.positive("TruncatedNormal", "sd", sd)
         low = parameters.number("TruncatedNormal", "lower", lower)
         high = parameters.number("TruncatedNormal", "upper", upper)
         parameters.interval("TruncatedNormal", low, high)
@@ -205,10 +203,8 @@ class TruncatedNormal(LocationScale):
         self._origin = mode if abs(mode) > FAR else 0.0
         self._cut_excess = self._cut_tail = 0.0
         if beta < math.inf and self._origin >= 0.0:
-            self._cut_excess, self._cut_tail = (
-                self._whole_excess(beta, SCALAR),
-                self._whole_tail(beta, SCALAR),
-            )
+            self._cut_excess = self._whole_excess(beta, SCALAR)
+            self._cut_tail = self._whole_tail(beta, SCALAR)
         self._mass = 1.0
         self._mass = self._tail(start, SCALAR)
         excess = self._excess(start, SCALAR)

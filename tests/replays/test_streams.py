@@ -295,7 +295,7 @@ def test_parquet_is_counted_from_its_metadata(tmp_path, monkeypatch):
     unknown = read_stream(log)
     skipping = read_stream(log, horizon=2, on_error="skip")
     assert unknown.count_episodes() == skipping.count_episodes() == 3  # by reading
-    monkeypatch.setattr(RecordedStream, "_pass", None)  # from here on nothing can be read
+    monkeypatch.setattr("streamlearn.replays.streams.opened", None)  # from here on nothing can be read
     assert cut.count_episodes() == 1
     assert grouped.count_episodes() == 3
     assert unknown.count_episodes() == 3

@@ -27,6 +27,7 @@ from streamlearn.priors import (
     Uniform,
     Weibull,
 )
+from streamlearn.priors.functions import SCALAR
 
 EPS = 2.0**-52
 INF = math.inf
@@ -206,7 +207,10 @@ LAWS = [
         TruncatedNormal(*p)
         for p in ((0.5, 0.25, 0, 1), (1, 1, 0, 3), (-6, 1, 0, 1), (8, 1, 0, 2), (1000, 1, 0, 3))
     ),
-    *(TruncatedNormal(*p) for p in ((2, 5, 1, 1.5), (0, 1, 0, 50), (0, 1, -INF, 1), (3, 2, -INF, INF))),
+    *(
+        TruncatedNormal(*p)
+        for p in ((2, 5, 1, 1.5), (0, 1, 0, 50), (0, 1, -INF, 1), (0, 1, -INF, -6), (3, 2, -INF, INF))
+    ),
 ]
 
 
@@ -511,6 +515,15 @@ def test_parameters_are_checked(build, named):
 def test_unusable_laws_are_named(law, named):
     with pytest.raises(PriorError, match=named):
         law.check_usable("stage 4")
+
+
+def test_rounding_goes_neither_below_zero_nor_above_one():
+    for law, t in ((Gamma(1e5), 112633.92136579), (Beta(1e5, 1e5), 0.54289626)):
+        assert law._excess(t, SCALAR) < 0.0  # a difference of two tails just above the smallest float
+        assert law.stop_loss(t) == law.stop_losses(np.array([t]))[0] == 0.0
+    law = Pareto(3, 1e-3, 16.0)  # (lower - loc)/scale rounds to more than 1
+    assert law.survival(law.lower) == 1.0
+    assert law.stop_loss(law.lower) == law.mean - law.lower
 
 
 def test_an_infinite_mean_has_infinite_stop_loss():

@@ -1,0 +1,117 @@
+"""The contract of predictors: a bit a round, its label later.
+
+======================================  ==============================================================================
+call                                    effect
+======================================  ==============================================================================
+``predict_one(x)``                      a bit; nothing changes, however often asked
+``predict_one(x, round=r)``             the same bit; round r now awaits its label (asked again, nothing changes)
+``learn_one(x, y)``                     the label of the oldest round asked by number; without one, of the next in
+                                        order
+``learn_one(x, y, round=r)``            the label of round r, whatever came in between
+a label for a round that awaits none    ``RoundError``; nothing changes (never asked, a duplicate, or given up)
+a label that is not 0 or 1              ``LabelError``; nothing changes
+an x that is neither hashable nor a     ``InstanceError``; nothing changes
+dict of features
+an x the class does not know            the public default hypothesis answers; its label teaches nothing
+======================================  ==============================================================================
+
+At most ``MOST_PENDING`` rounds await their label at once; beyond, the oldest is given up, so labels that never come
+do not fill the memory.
+"""
+
+from __future__ import annotations
+
+import abc
+from typing import Any
+
+import river.base
+
+from streamlearn.base import Agent
+from streamlearn.errors import InstanceError, LabelError
+from streamlearn.rounds import Rounds
+
+
+class Predictor(Agent, river.base.Classifier):
+    """Predicts a bit for every instance. The table of legal calls is at the head of this module.
+
+    A subclass says what it predicts in ``_predict`` and what a label teaches it in ``_learn``.
+    """
+
+    _rounds: Rounds
+
+    @abc.abstractmethod
+    def _predict(self, x: Any) -> bool:
+        """Return the bit for a checked instance."""
+
+    @abc.abstractmethod
+    def _learn(self, x: Any, y: bool, round: int) -> None:  # noqa: A002 - the field's own word
+        """Take in a checked instance with its label."""
+
+    def predict_one(self, x: Any, *, round: int | None = None, **kwargs: Any) -> bool:  # noqa: A002, ARG002
+        """Return the predicted bit for ``x``.
+
+        Parameters
+        ----------
+        x
+            A dict of features, or any hashable instance.
+        round
+            The number of the event, where its label may come late or out of order.
+
+        Raises
+        ------
+        InstanceError
+            If ``x`` is neither hashable nor a dict.
+        RoundError
+            If ``round`` is not a whole number >= 0.
+        """
+        _check_instance(x)
+        if round is not None:
+            self._rounds.ask(round)
+        return self._predict(x)
+
+    def learn_one(self, x: Any, y: Any = None, *, round: int | None = None, **kwargs: Any) -> None:  # noqa: A002, ARG002
+        """Take in the label of an instance.
+
+        Parameters
+        ----------
+        x
+            The instance that was asked.
+        y
+            Its label: 0 or 1, of any numeric type, or a boolean.
+        round
+            The number it was asked with.
+
+        Raises
+        ------
+        LabelError
+            If the label is missing or not binary. Nothing then changes, and the round awaits its label still.
+        RoundError
+            If no label is awaited for the round.
+        InstanceError
+            If ``x`` is neither hashable nor a dict.
+        """
+        _check_instance(x)
+        label = _binary(y)
+        self._learn(x, label, self._rounds.answer(round))
+
+    def _unlearned(self) -> None:
+        """Forget all rounds; a subclass also forgets what it learned."""
+        self._rounds = Rounds()
+
+
+def _check_instance(x: Any) -> None:
+    if type(x).__hash__ is None and not isinstance(x, dict):
+        raise InstanceError(
+            f"x must be a dict of features or hashable, got {type(x).__name__}; a tuple serves for a list"
+        )
+
+
+def _binary(y: Any) -> bool:
+    if y is True or y is False:
+        return bool(y)
+    try:
+        if y == 0 or y == 1:  # noqa: PLR1714 - a set would hash what may not be hashable
+            return bool(y)
+    except (TypeError, ValueError):  # an array of many
+        pass
+    raise LabelError("y must be 0, 1, False or True; map other labels to these two, and wait for labels that are None")
