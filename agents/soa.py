@@ -104,9 +104,9 @@ class Released:
     >>> from streamlearn.hypotheses import Thresholds
     >>> learner = SOA(Thresholds(7))
     >>> h = learner.release()
-    >>> learner.learn_one(2, True)
+    >>> learner.learn_one(5, False)
     >>> h(3), learner.release()(3)
-    (False, True)
+    (True, False)
     """
 
     __slots__ = ("_hypotheses", "_space")
@@ -226,9 +226,13 @@ class SubsampledSOA(_VersionSpacePredictor):
         self.gamma = gamma
         rate = as_float(gamma)
         if rate is None or not 0.0 < rate <= 1.0:
-            raise ParameterError(f"gamma must lie in (0, 1], got {gamma!r}; it is the chance of retaining an example")
+            raise ParameterError(
+                f"gamma must lie in (0, 1], got {gamma!r}; it is the chance of retaining an example"
+            )
         if not isinstance(key, Key | None):
-            raise ParameterError(f"key must be a Key, got {type(key).__name__}; Key.from_seed(n) makes one for tests")
+            raise ParameterError(
+                f"key must be a Key, got {type(key).__name__}; Key.from_seed(n) makes one for tests"
+            )
         self.key = Key.generate() if key is None else key
         self._retain_below = math.floor(Fraction(rate) * OUT_OF)  # rounded down: never retained more often
         self._begin()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from streamlearn.policy import PolicyValue
 from streamlearn.replays.policies import evaluate_policy
+from streamlearn.replays.predicting import PredictionResult
 from streamlearn.replays.replay import Step, replay, replay_many
 from streamlearn.replays.results import Decision, Estimate, StoppingResult
 from streamlearn.replays.scores import Interval
@@ -17,6 +18,7 @@ __all__ = [
     "Estimate",
     "Interval",
     "PolicyValue",
+    "PredictionResult",
     "Simulation",
     "Step",
     "StoppingResult",

@@ -70,6 +70,10 @@ class Outcomes(NamedTuple):
     nobody: Floats
     asked: Floats
 
+    def __repr__(self) -> str:
+        # Without privacy a reward is somebody's value.
+        return f"Outcomes(episodes={len(self.reward)})"
+
 
 def expected_outcomes(plan: Sequence[_Stage], values: Floats) -> Outcomes:
     """Return the exact expectations over the reporters' coins, episode by episode.
@@ -83,7 +87,7 @@ def expected_outcomes(plan: Sequence[_Stage], values: Floats) -> Outcomes:
 
     Notes
     -----
-    Σ_i R_i·a_i(x_i)·x_i with R_i = ∏_{j<i}(1 - a_j(x_j)), the conditional form of THEORY-stopping §4.
+    Σ_i R_i·a_i(x_i)·x_i with R_i = ∏_{j<i}(1 - a_j(x_j)): the law of total expectation given the values.
 
     Examples
     --------

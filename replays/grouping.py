@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import compress
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -233,6 +233,7 @@ class Grouper:
         self._open: list[Id] = []  # the episode that is not yet over, if there is one
         self._held: list[tuple[Floats, Instants | None]] = []  # its rows
         self._length = 0  # how many are held
+        self._begun: Any = None  # when the last whole episode began
         self._dropped = 0  # how many more there were, in an episode that is too long anyway
 
     def episodes(self, chunks: Iterable[Chunk]) -> Iterator[Episodes]:
@@ -284,8 +285,16 @@ class Grouper:
         rows = np.flatnonzero(np.repeat(fits, lengths))
         table = values[rows].reshape(-1, self._horizon)
         if times is not None:
-            table = _in_time(table, times[rows].reshape(table.shape))
+            moments = times[rows].reshape(table.shape)
+            table = _in_time(table, moments)
+            self._note_order(moments.min(axis=1))
         yield Episodes(list(compress(ids, fits)), table)
+
+    def _note_order(self, begun: Instants) -> None:
+        """Note whether episodes go on beginning in order of time."""
+        if (self._begun is not None and begun[0] < self._begun) or (begun[1:] < begun[:-1]).any():
+            self._reading.chronological = False
+        self._begun = begun[-1]
 
     def _fitting(self, ids: list[Id], bounds: Places, values: Floats) -> Mask:
         """Return which episodes have the right length and no malformed row."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -28,6 +29,10 @@ class Split(NamedTuple):
 
     learned: Floats
     later: Iterator[EpisodeBatch]
+
+    def __repr__(self) -> str:
+        # The learned part is a log of private values.
+        return f"Split(learned={len(self.learned)} episodes)"
 
     def priors(self, pooled: bool = False) -> list[Empirical]:
         """Return one empirical prior per stage, from the earlier part only.
@@ -57,11 +62,14 @@ def split(stream: RecordedStream, learn: float) -> Split:
     ParameterError
         If ``learn`` is neither.
     StreamError
-        If nothing is left to score on.
+        If nothing is left to score on; or if the log has a time column and its episodes do not come in order of
+        time, so that "earlier" would be wrong (found while reading, at the first such episode).
 
     Notes
     -----
-    The learned part is held in memory: 8 bytes a value.
+    The learned part is held in memory: 8 bytes a value. Its people have no privacy from whoever learns from their raw
+    values, nor from a plan that is published from them: thresholds can be single values of the log. They must not
+    arrive again, or their reports add to what is known of them.
 
     Examples
     --------
@@ -75,14 +83,14 @@ def split(stream: RecordedStream, learn: float) -> Split:
     ([[0.0, 1.0], [2.0, 3.0]], 2)
     """
     wanted = _episodes_wanted(stream, learn)
-    batches = stream.batches(BATCH)
+    batches = _in_order(stream)
     learned: list[Floats] = []
     missing = wanted
     for batch in batches:
         learned.append(batch.values[:missing])
-        if len(batch.values) >= missing:
+        if len(batch.values) > missing:
             rest = EpisodeBatch(batch.ids[missing:], batch.values[missing:])
-            return Split(np.concatenate(learned), _chain(rest, batches))
+            return Split(np.concatenate(learned), itertools.chain([rest], batches))
         missing -= len(batch.values)
     raise StreamError(
         f"the log has {wanted - missing} whole episodes and {wanted} were to be learned from, which leaves none "
@@ -138,7 +146,12 @@ def _episodes_wanted(stream: RecordedStream, learn: float) -> int:
     )
 
 
-def _chain(first: EpisodeBatch, rest: Iterator[EpisodeBatch]) -> Iterator[EpisodeBatch]:
-    if len(first.values):
-        yield first
-    yield from rest
+def _in_order(stream: RecordedStream) -> Iterator[EpisodeBatch]:
+    """Yield the log's batches as long as its episodes come in order of time."""
+    for batch in stream.batches(BATCH):
+        if not stream.chronological:
+            raise StreamError(
+                "episodes do not come in order of time, so an earlier part cannot be learned from; pass sort=True "
+                "(--sort), or drop the time column (--time '') to go by the order of the log"
+            )
+        yield batch

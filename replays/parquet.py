@@ -12,9 +12,8 @@ from streamlearn.priors.base import Floats
 from streamlearn.replays import cells
 from streamlearn.replays.cells import Clock, Instants, Wrong
 from streamlearn.replays.columns import Columns, shown
-from streamlearn.replays.rows import NOWHERE, UNNAMED, Chunk, Complaints, Reading, Runs, blame, runs_of
+from streamlearn.replays.rows import NOWHERE, UNNAMED, Chunk, Complaints, Reading, Runs, Unit, blame, runs_of
 from streamlearn.replays.sources import Source
-from streamlearn.replays.tables import Unit
 
 try:
     import pyarrow as pa

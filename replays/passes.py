@@ -10,9 +10,9 @@ from streamlearn.replays import grouped, grouping, tables
 from streamlearn.replays.columns import Columns
 from streamlearn.replays.grouped import Finished
 from streamlearn.replays.grouping import Episodes, Grouper
-from streamlearn.replays.rows import Chunk, Id, Reading
+from streamlearn.replays.rows import Chunk, Id, Reading, Unit
 from streamlearn.replays.sources import DamagedError, Source
-from streamlearn.replays.tables import Format, Table, Unit
+from streamlearn.replays.tables import Format, Table
 
 
 class Settings(NamedTuple):

@@ -34,7 +34,7 @@ def evaluate_policy(stopper: Stopper, priors: Sequence[Any]) -> PolicyValue:
 
     Notes
     -----
-    THEORY-stopping §4, from the channels' own integers.
+    From the channels' own integers; the formulas are at ``streamlearn.policy.evaluate``.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """The loop that drives predictors: predict, wait for the label, learn.
 
-Our own loop instead of river's ``progressive_val_score``: it never touches the stream's items, gives late labels their own
-heap, keeps a label that is None an error instead of a silence, and costs a fraction per event.
+Our own loop instead of river's ``progressive_val_score``: it never touches the stream's items, lets labels overtake
+each other, leaves a label that is None to the agent instead of dropping it, and costs a fraction per event.
 """
 
 from __future__ import annotations
@@ -11,17 +11,30 @@ import itertools
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from streamlearn.errors import ParameterError, StreamError
+from streamlearn.replays.progress import track
 from streamlearn.replays.scores import Interval
 
-Delay = Any
+Delay: TypeAlias = Any
 """How long a label takes: None, a number of events, a duration, a feature's name, or a function of (x, y)."""
+Moment: TypeAlias = str | Callable[[Any], Any] | None
+"""When an event is: its number, the name of a feature, or a function of x."""
+
+
+class Predicting(Protocol):
+    """What the loop drives: river's classifiers have it too."""
+
+    def predict_one(self, x: Any, /) -> Any:
+        """Return the prediction."""
+
+    def learn_one(self, x: Any, y: Any, /) -> None:
+        """Take in the label."""
 
 
 class PredictionResult(msgspec.Struct, frozen=True):
@@ -37,6 +50,15 @@ class PredictionResult(msgspec.Struct, frozen=True):
         The events, counted from 0, on which the prediction was wrong; increasing.
     informative
         The stream's informative events, if it says which they are.
+
+    Examples
+    --------
+    >>> from streamlearn.agents import SOA
+    >>> from streamlearn.hypotheses import Thresholds
+    >>> from streamlearn.replays import replay
+    >>> result = replay([(x, x >= 6) for x in range(1, 8)], SOA(Thresholds(7)))
+    >>> result.rounds, result.mistakes <= 3
+    (7, True)
     """
 
     agent: str
@@ -87,49 +109,59 @@ class _Labelled(NamedTuple):
     x: Any
     y: Any
     extra: dict[str, Any]
-    predictions: list[Any]
+    prediction: Any
 
 
-def drive(
+def replay_predictor(
     stream: Iterable[Any],
-    agents: Sequence[Any],
-    *,
-    delay: Delay = None,
-    moment: str | Callable[[Any], Any] | None = None,
-    observers: Sequence[Any] = (),
-) -> tuple[int, list[npt.NDArray[np.int64]]]:
-    """Drive predictors over a stream; return the number of events and who was wrong when.
+    agent: Predicting,
+    delay: Delay,
+    moment: Moment,
+    observers: Sequence[Any],
+    progress: bool,
+) -> PredictionResult:
+    """Drive one predictor; the arguments are those of :func:`streamlearn.replays.replay`."""
+    first, items = _begun(stream)
+    informative = getattr(stream, "informative", None)
+    if informative is not None:
+        informative = np.asarray(informative, dtype=np.int64)
+    plain = delay is None and moment is None and not observers and len(first) == 2
+    if plain and not progress:
+        rounds, wrong = _at_once(items, agent)
+    else:
+        shown = track(items, size="", total=None, enabled=progress)
+        rounds, wrong = _in_turn(shown, agent, delay, moment, observers)
+    return PredictionResult(type(agent).__name__, rounds, wrong, informative)
 
-    Parameters
-    ----------
-    stream
-        Pairs (x, y), or triples with a dict of keywords for ``predict_one`` and ``learn_one``.
-    agents
-        Anything with ``predict_one`` and ``learn_one``.
-    delay, moment, observers
-        As for :func:`streamlearn.replays.replay`.
-    """
+
+def _begun(stream: Iterable[Any]) -> tuple[Any, Iterator[Any]]:
+    """Return the first event, and all of them."""
     items = iter(stream)
     first = next(items, None)
     if first is None:
         raise StreamError("the stream is empty; give at least one event")
-    items = itertools.chain([first], items)
-    if len(agents) == 1 and delay is None and moment is None and not observers and len(first) == 2:  # noqa: PLR2004
-        return _at_once(items, agents[0])
-    wrong = [array("q") for _ in agents]
+    return first, itertools.chain([first], items)
+
+
+def _in_turn(
+    items: Iterator[Any], agent: Predicting, delay: Delay, moment: Moment, observers: Sequence[Any]
+) -> tuple[int, npt.NDArray[np.int64]]:
+    """Drive one predictor whose labels may be late."""
+    learn = agent.learn_one
+    updates = [getattr(observer, "update", observer) for observer in observers]
+    wrong = array("q")
     rounds = 0
-    for label in _labelled(items, agents, delay, moment):
+    for event, x, y, extra, predicted in _labelled(items, agent, delay, moment):
         rounds += 1
-        for agent, mistakes, predicted in zip(agents, wrong, label.predictions, strict=True):
-            if predicted != label.y:
-                mistakes.append(label.event)
-            agent.learn_one(label.x, label.y, **label.extra)
-        for observer in observers:
-            observer(label.y, label.predictions)
-    return rounds, [np.sort(np.frombuffer(mistakes, dtype=np.int64)) for mistakes in wrong]
+        if predicted != y:
+            wrong.append(event)
+        for update in updates:
+            update(y, predicted)
+        learn(x, y, **extra)
+    return rounds, np.sort(np.frombuffer(wrong, dtype=np.int64))
 
 
-def _at_once(items: Iterator[Any], agent: Any) -> tuple[int, list[npt.NDArray[np.int64]]]:
+def _at_once(items: Iterator[Any], agent: Predicting) -> tuple[int, npt.NDArray[np.int64]]:
     """Drive one predictor whose labels come at once: the loop that must cost nothing."""
     predict, learn = agent.predict_one, agent.learn_one
     wrong = array("q")
@@ -138,35 +170,38 @@ def _at_once(items: Iterator[Any], agent: Any) -> tuple[int, list[npt.NDArray[np
         if predict(x) != y:
             wrong.append(event)
         learn(x, y)
-    return event + 1, [np.frombuffer(wrong, dtype=np.int64)]
+    return event + 1, np.frombuffer(wrong, dtype=np.int64)
 
 
-def _labelled(
-    items: Iterator[Any], agents: Sequence[Any], delay: Delay, moment: str | Callable[[Any], Any] | None
-) -> Iterator[_Labelled]:
+def _labelled(items: Iterator[Any], agent: Predicting, delay: Delay, moment: Moment) -> Iterator[_Labelled]:
     """Yield events in the order their labels come; each was predicted when it arrived."""
-    predicts = [agent.predict_one for agent in agents]
     if moment is None and (delay is None or type(delay) is int):
         if delay is not None and delay < 0:
             raise ParameterError(f"delay must be >= 0 events, got {delay}")
-        return _after_events(items, predicts, delay or 0)
-    return _after_times(items, predicts, _lag(delay), _clock(moment))
+        return _after_events(items, agent.predict_one, delay or 0)
+    return _after_times(items, agent.predict_one, _lag(delay), _clock(moment))
 
 
-def _after_events(items: Iterator[Any], predicts: Sequence[Any], delay: int) -> Iterator[_Labelled]:
+def _after_events(items: Iterator[Any], predict: Callable[..., Any], delay: int) -> Iterator[_Labelled]:
     """Hold each label until ``delay`` more events arrive; it is learned before the last of these is predicted."""
     waiting: deque[_Labelled] = deque()
     for event, (x, y, *more) in enumerate(items):
-        extra = more[0] if more else {}
-        waiting.append(_Labelled(event, x, y, extra, [predict(x, **extra) for predict in predicts]))
+        extra, asked = _keywords(more)
+        waiting.append(_Labelled(event, x, y, extra, predict(x, **asked)))
         if len(waiting) >= delay:
             yield waiting.popleft()
     yield from waiting
 
 
+def _keywords(more: list[dict[str, Any]]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return an event's keywords for ``learn_one`` and for ``predict_one``; a weight "w" is for learning only."""
+    extra = more[0] if more else {}
+    return extra, {name: given for name, given in extra.items() if name != "w"} if "w" in extra else extra
+
+
 def _after_times(
     items: Iterator[Any],
-    predicts: Sequence[Any],
+    predict: Callable[..., Any],
     lag: Callable[[Any, Any], Any],
     clock: Callable[[int, Any], Any],
 ) -> Iterator[_Labelled]:
@@ -176,14 +211,14 @@ def _after_times(
         now = clock(event, x)
         while waiting and waiting[0][0] <= now:
             yield heapq.heappop(waiting)[2]
-        extra = more[0] if more else {}
-        label = _Labelled(event, x, y, extra, [predict(x, **extra) for predict in predicts])
+        extra, asked = _keywords(more)
+        label = _Labelled(event, x, y, extra, predict(x, **asked))
         heapq.heappush(waiting, (now + lag(x, y), event, label))
     while waiting:
         yield heapq.heappop(waiting)[2]
 
 
-def _clock(moment: str | Callable[[Any], Any] | None) -> Callable[[int, Any], Any]:
+def _clock(moment: Moment) -> Callable[[int, Any], Any]:
     """Return what tells an event's moment: its number, a feature, or a function of x."""
     if moment is None:
         return lambda event, _: event

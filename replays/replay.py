@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from numbers import Real
-from typing import Any, Protocol
+from typing import Any, Protocol, overload
 
 import msgspec
 import numpy as np
@@ -16,8 +16,9 @@ from streamlearn.channels import Channel, Report
 from streamlearn.errors import ParameterError, StreamError
 from streamlearn.priors.base import Floats
 from streamlearn.randomness import Key
-from streamlearn.replays import coins
+from streamlearn.replays import coins, predicting
 from streamlearn.replays.coins import Outcomes
+from streamlearn.replays.predicting import Delay, Moment, Predicting, PredictionResult
 from streamlearn.replays.progress import track
 from streamlearn.replays.results import Decision, StoppingResult, Tally
 from streamlearn.replays.streams import Episode, EpisodeBatch, RecordedStream
@@ -63,46 +64,88 @@ class Step(msgspec.Struct, frozen=True):
 Observer = Callable[[Step], None]
 
 
+@overload
 def replay(
     stream: Iterable[Any],
     agent: Stopper,
     reporter: Reporting | None = None,
-    *,
-    reference: Stopper | None = None,
+    delay: None = None,
     observers: Sequence[Observer] = (),
     progress: bool = False,
-) -> StoppingResult:
-    """Drive one stopper over recorded episodes, report by report, as it would run live.
+    *,
+    reference: Stopper | None = None,
+    moment: None = None,
+) -> StoppingResult: ...
+
+
+@overload
+def replay(
+    stream: Iterable[Any],
+    agent: Predicting,
+    reporter: None = None,
+    delay: Delay = None,
+    observers: Sequence[Any] = (),
+    progress: bool = False,
+    *,
+    reference: None = None,
+    moment: Moment = None,
+) -> PredictionResult: ...
+
+
+def replay(
+    stream: Iterable[Any],
+    agent: Stopper | Predicting,
+    reporter: Reporting | None = None,
+    delay: Delay = None,
+    observers: Sequence[Any] = (),
+    progress: bool = False,
+    *,
+    reference: Stopper | None = None,
+    moment: Moment = None,
+) -> StoppingResult | PredictionResult:
+    """Drive one agent over a recorded or synthetic stream, event by event, as it would run live.
 
     Parameters
     ----------
     stream
-        A :class:`RecordedStream`, batches or episodes of one; or episodes that are each a sequence of n
-        values (a 2-D array will do); or the n numbers of a single episode. Every episode has as many
-        people as the agent's horizon.
+        For a stopper: a :class:`RecordedStream`, batches or episodes of one; or episodes that are each a sequence
+        of n values (a 2-D array will do); or the n numbers of a single episode. Every episode has as many people
+        as the agent's horizon. For a predictor: pairs (x, y), or triples with a dict of keywords that
+        ``predict_one`` and ``learn_one`` take.
     agent
-        The stopper. Each episode is given to a fresh clone; the agent itself is not changed.
+        A stopper: each episode is given to a fresh clone, the agent itself is not changed. Or anything with
+        ``predict_one`` and ``learn_one``, river's models too: it learns as the stream goes.
     reporter
-        The people's side; the event id is "episode/round". None: the bits are drawn from the channels
-        with a fixed key, so that a replay can be repeated.
-    reference
-        A stopper to compare with, usually ``OptimalStopper`` with the same priors.
+        The people's side of a stopper; the event id is "log/episode/round", where the log is the path of a
+        :class:`RecordedStream`, else "episode/round". So one reporter asked by the same log again repeats its
+        bits; give other people's values that have no log a reporter of their own. None: the bits are drawn from
+        the channels with a fixed key, so that a replay can be repeated.
+    delay
+        How long a predictor's label takes: a number of events, a duration (with ``moment``), the name of a feature
+        that holds one, or a function of (x, y). None: it comes before the next event.
     observers
-        Called with a :class:`Step` after each arrival.
+        For a stopper, called with a :class:`Step` after each arrival. For a predictor, called with (label,
+        prediction) when the label comes; river's metrics are welcome.
     progress
         Show a progress bar, if standard error is a terminal.
+    reference
+        A stopper to compare a stopper with, usually ``OptimalStopper`` with the same priors.
+    moment
+        The time of an event of a predictor's stream: the name of a feature, or a function of x. None: its number.
 
     Returns
     -------
-    StoppingResult
-        With ``.decisions``, one per episode.
+    StoppingResult or PredictionResult
+        The former with ``.decisions``, one per episode; the latter with ``.rounds`` and ``.mistakes``.
 
     Raises
     ------
     StreamError
-        If an episode has another number of people than the horizon, or there is no episode.
+        If an episode has another number of people than the horizon, or the stream is empty.
     BudgetError
         If the reporter's limit forbids the plan.
+    ParameterError
+        If an argument is for the other kind of agent.
 
     Examples
     --------
@@ -113,13 +156,31 @@ def replay(
     >>> result.decisions, result.score
     ((Decision(episode=0, round=2), Decision(episode=1, round=2)), 1.5)
     """
+    if not isinstance(agent, Stopper):
+        if reporter is not None or reference is not None:
+            raise ParameterError("reporter and reference are for stoppers; a predictor has neither")
+        return predicting.replay_predictor(stream, agent, delay, moment, observers, progress)
+    if delay is not None or moment is not None:
+        raise ParameterError("delay and moment are for predictors; a stopper's reports come in order")
+    return _replay_stopper(stream, agent, reporter, reference, observers, progress)
+
+
+def _replay_stopper(
+    stream: Iterable[Any],
+    agent: Stopper,
+    reporter: Reporting | None,
+    reference: Stopper | None,
+    observers: Sequence[Observer],
+    progress: bool,
+) -> StoppingResult:
     people = reporter if reporter is not None else _KeyedCoins()
+    log = f"{stream.name}/" if isinstance(stream, RecordedStream) else ""
     decisions: list[Decision] = []
 
     def play(batch: EpisodeBatch, _: Floats) -> list[Outcomes]:
         asked = np.zeros(agent.horizon)
         played = [
-            _play(episode, agent.clone(), people, observers, asked)
+            _play(episode, agent.clone(), people, log, observers, asked)
             for episode in map(Episode, batch.ids, batch.values)
         ]
         decisions.extend(decision for decision, _ in played)
@@ -142,12 +203,17 @@ class _KeyedCoins:
 
 
 def _play(
-    episode: Episode, agent: Stopper, people: Reporting, observers: Sequence[Observer], asked: Floats
+    episode: Episode,
+    agent: Stopper,
+    people: Reporting,
+    log: str,
+    observers: Sequence[Observer],
+    asked: Floats,
 ) -> tuple[Decision, float]:
     """Return the decision on one episode and its reward; count in ``asked`` who was really asked."""
     for i, value in enumerate(episode.values.tolist()):
         channel = agent.channel
-        report = people.report(value=value, channel=channel, event_id=f"{episode.id}/{channel.round}")
+        report = people.report(value=value, channel=channel, event_id=f"{log}{episode.id}/{channel.round}")
         asked[i] += channel.case == "ask"
         taken = agent.predict_one(report)
         agent.learn_one(report)
@@ -226,9 +292,10 @@ def _drive(
     """Run ``outcomes`` over the stream's batches and add up what it returns."""
     tally = Tally(agents, referenced=reference is not None)
     ideal = None if reference is None else coins.stages(reference.plan)
+    compared = [*agents.values(), *([] if reference is None else [reference])]
     telemetry.emit(telemetry.REPLAY_STARTED, agents=len(agents))
     for batch in track(_batches(stream), size="episodes", total=None, enabled=progress):
-        for agent in agents.values():
+        for agent in compared:
             _check_length(batch.ids[0], batch.values.shape[1], agent)
         values = np.ascontiguousarray(batch.values.T)  # stage-major: a stage is one run of memory
         best = np.zeros(values.shape[1]) if ideal is None else coins.expected_outcomes(ideal, values).reward
@@ -253,14 +320,17 @@ def _episodes(first: Any, items: Iterator[Any]) -> Iterator[Episode]:
         yield Episode(0, _values(0, list(items)))
         return
     for number, item in enumerate(items):
-        yield item if isinstance(item, Episode) else Episode(number, _values(number, item))
+        if isinstance(item, Episode):
+            yield Episode(item.id, _values(item.id, item.values))
+        else:
+            yield Episode(number, _values(number, item))
 
 
-def _values(episode: int, people: Sequence[Any]) -> Floats:
+def _values(episode: str | int, people: Any) -> Floats:
     """Return one episode's values, checked; the message never quotes one."""
     try:
         values = np.asarray(people, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise StreamError(
             f"episode {episode} holds something that is not a number; give numbers >= 0"
         ) from None

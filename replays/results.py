@@ -17,6 +17,10 @@ from streamlearn.replays.scores import BlockSums, Interval, percentile_interval
 
 HEAVY = 0.05
 """One episode with more than this share of all reward: the interval is then not to be trusted."""
+FEW = 30
+"""Fewer episodes, or fewer with any reward, than this: the interval is a rough guide."""
+MOST_KEPT = 200
+"""Largest rewards kept to judge the tail by."""
 
 
 class Decision(NamedTuple):
@@ -87,6 +91,11 @@ class StoppingResult(msgspec.Struct, frozen=True):
         What the person of each round spends when asked, length n.
     largest_share
         Share of all reward that the largest episode carries.
+    tail_index
+        Hill's estimate from the largest √episodes rewards, less one standard error: at 2 or below the variance may
+        be infinite, and no interval keeps its level. NaN where nothing can be said.
+    rewarded
+        Episodes with any reward.
     decisions
         Who was taken in each episode; empty where the reporters' coins were integrated out.
 
@@ -113,6 +122,8 @@ class StoppingResult(msgspec.Struct, frozen=True):
     asked: tuple[float, ...]
     epsilons: tuple[float, ...]
     largest_share: float
+    tail_index: float
+    rewarded: int
     decisions: tuple[Decision, ...] = ()
 
     @property
@@ -140,12 +151,19 @@ class StoppingResult(msgspec.Struct, frozen=True):
     @property
     def warning(self) -> str | None:
         """Why the interval is not to be trusted, or None."""
-        if self.episodes < 30:
+        if self.episodes < FEW:
             return f"only {self.episodes} episodes: the interval is a rough guide"
-        if self.largest_share > HEAVY:
+        if self.rewarded < FEW:
+            return f"only {self.rewarded} episodes have any reward: the interval is a rough guide"
+        if not self.largest_share <= HEAVY:
             return (
                 f"one episode carries {self.largest_share:.0%} of all reward: the tail rules the mean, "
                 "and no interval from this log can be trusted"
+            )
+        if self.tail_index <= 2.0:
+            return (
+                f"large rewards fall off slowly (tail index {self.tail_index:.1f}): their variance may be infinite, "
+                "and the interval is then too narrow"
             )
         return None
 
@@ -218,7 +236,8 @@ class Tally:
         self._agents = agents
         self._referenced = referenced
         self._sums = BlockSums(self._SHARED + self._EACH * len(agents))
-        self._largest = np.zeros(len(agents))
+        self._largest = [np.empty(0) for _ in agents]
+        self._rewarded = [0] * len(agents)
         self._asked = [np.zeros(agent.horizon) for agent in agents.values()]
 
     def add(self, maximum: Floats, reference: Floats, outcomes: Sequence[Outcomes]) -> None:
@@ -227,7 +246,8 @@ class Tally:
         for i, outcome in enumerate(outcomes):
             columns += [outcome.reward, outcome.nobody]
             self._asked[i] += outcome.asked
-            self._largest[i] = max(self._largest[i], outcome.reward.max(initial=0.0))
+            self._largest[i] = np.sort(np.concatenate([self._largest[i], outcome.reward]))[-MOST_KEPT - 1 :]
+            self._rewarded[i] += int(np.count_nonzero(outcome.reward))
         self._sums.add(np.column_stack(columns))
 
     @property
@@ -252,7 +272,9 @@ class Tally:
                 nobody=self._ratio(reward + 1, 0, replicates).value,
                 asked=tuple((self._asked[i] / self.episodes).tolist()),
                 epsilons=tuple(channel.realised_epsilon for channel in agent.plan),
-                largest_share=_share(self._largest[i], self._sums.total[reward]),
+                largest_share=_share(float(self._largest[i][-1]), self._sums.total[reward]),
+                tail_index=_tail_index(self._largest[i], self.episodes),
+                rewarded=self._rewarded[i],
                 decisions=tuple(decisions),
             )
         return results
@@ -264,6 +286,15 @@ class Tally:
         few = self.episodes < 2
         interval = Interval(math.nan, math.nan) if few else percentile_interval(resampled)
         return Estimate(_share(total[column], total[by]), interval)
+
+
+def _tail_index(largest: Floats, episodes: int) -> float:
+    """Return Hill's estimate of the tail index less one standard error, from rewards in increasing order."""
+    k = min(math.isqrt(episodes), MOST_KEPT, len(largest) - 1)
+    if k < 2 or largest[-k - 1] <= 0.0:
+        return math.nan
+    mean_log = float(np.mean(np.log(largest[-k:] / largest[-k - 1])))
+    return math.inf if mean_log == 0.0 else (1.0 - 1.0 / math.sqrt(k)) / mean_log
 
 
 def _share(part: float, whole: float) -> float:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from streamlearn.errors import StreamError
 from streamlearn.priors.base import Floats
-from streamlearn.replays.cells import Instants, Wrong
+from streamlearn.replays.cells import Clock, Instants, Wrong, is_empty
 from streamlearn.replays.columns import Columns
 
 Id: TypeAlias = str | int
 """An episode's id: text, or a whole number where the format knows numbers."""
 Places: TypeAlias = npt.NDArray[np.intp]
+Unit: TypeAlias = Literal["line", "row"]
+"""What messages call a row's place."""
 Role: TypeAlias = Literal["value", "episode", "time"]
 
 NOWHERE: Id = ""
@@ -123,9 +125,11 @@ class Reading:
         Rows after the last whole episode, where rows are cut by their place.
     unplaced
         Malformed rows whose episode cannot be read.
+    chronological
+        Whether every episode so far began no earlier than the one before; True without times.
     """
 
-    def __init__(self, log: str, unit: str, columns: Columns, *, strict: bool) -> None:
+    def __init__(self, log: str, unit: Unit, columns: Columns, *, strict: bool) -> None:
         self.log = log
         self.columns = columns
         self.strict = strict
@@ -134,6 +138,7 @@ class Reading:
         self.skipped_episodes = 0
         self.leftover_rows = 0
         self.unplaced = 0
+        self.chronological = True
         self._unit = unit
 
     def place(self, line: int) -> str:
@@ -200,3 +205,63 @@ def runs_of(ids: Sequence[Id]) -> Runs:
     keys[:] = ids
     starts = np.concatenate(([0], np.flatnonzero(keys[1:] != keys[:-1]) + 1))
     return Runs(keys[starts].tolist(), starts)
+
+
+def chunk_of_cells(
+    reading: Reading,
+    clock: Clock,
+    columns: Sequence[list[Any] | None],
+    numbers: Callable[[list[Any]], tuple[Floats, Wrong]],
+    *,
+    lines: Sequence[int],
+    complaints: Complaints,
+) -> Chunk:
+    """Return a chunk of rows of text or JSON.
+
+    Parameters
+    ----------
+    reading
+        The pass.
+    clock
+        What reads the times of this pass.
+    columns
+        The cells of the value, episode and time columns; None where there is no such column.
+    numbers
+        What reads the values.
+    lines, complaints
+        As for :meth:`Reading.chunk`.
+
+    Raises
+    ------
+    StreamError
+        As :meth:`Reading.chunk`.
+    """
+    value, episode, time = columns
+    values, wrong = numbers(value or [])
+    blame(complaints, "value", wrong)
+    runs = UNNAMED
+    times = None
+    if episode is not None:
+        ids, wrong = _ids(episode)
+        runs = runs_of(ids)
+        blame(complaints, "episode", wrong)
+    if time is not None:
+        times, wrong = clock.read(time)
+        blame(complaints, "time", wrong)
+    return reading.chunk(values, times, runs, lines, complaints)
+
+
+def _ids(column: list[Any]) -> tuple[list[Id], Wrong]:
+    """Return the ids in a column, and what is wrong with which; those are nowhere."""
+    if set(map(type, column)) <= {str, int} and NOWHERE not in column:
+        return column, {}
+    ids = [cell if _is_id(cell) else NOWHERE for cell in column]
+    return ids, {place: _fault(cell) for place, cell in enumerate(column) if ids[place] == NOWHERE}
+
+
+def _is_id(cell: object) -> bool:
+    return isinstance(cell, str | int) and not isinstance(cell, bool)
+
+
+def _fault(cell: object) -> str:
+    return "is empty" if is_empty(cell) else "is neither text nor a whole number"

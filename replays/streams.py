@@ -349,6 +349,16 @@ class RecordedStream:
         return self._pass.reading.leftover_rows
 
     @property
+    def name(self) -> str:
+        """What the log is called: its path."""
+        return self._settings.source.name
+
+    @property
+    def chronological(self) -> bool:
+        """Whether the episodes read so far began in order of time; True without a time column."""
+        return self._pass.reading.chronological
+
+    @property
     def memory(self) -> str:
         """What a pass needs, in a sentence; :func:`read_stream` says why."""
         if self._settings.sort:

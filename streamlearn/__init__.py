@@ -24,7 +24,9 @@ _HOME = {
     "Guarantee": "streamlearn.privacy",
     "Key": "streamlearn.randomness",
 }
-_MODULES = frozenset({"agents", "errors", "priors", "privacy", "replays", "reporters", "state"})
+_MODULES = frozenset(
+    {"agents", "bounds", "errors", "hypotheses", "priors", "privacy", "replays", "reporters", "state"}
+)
 
 __all__ = ["Channel", "Guarantee", "Key", "Report", "__version__"]
 

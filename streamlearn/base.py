@@ -198,20 +198,22 @@ class Stopper(Agent):
 
     def _bit(self, report: Report) -> int:
         """Return the report's bit, checked against the round's channel."""
+        if not isinstance(report, Report):
+            raise ReportError(f"x must be a Report, got {type(report).__name__}; a Reporter makes one")
         position = self.round - 1
         if report.round != self.round or position >= self.horizon:
             self._check_horizon()
             raise ReportError(
-                f"report is for round {report.round}, this stopper waits for round {self.round}; "
+                f"report is for round {report.round!r}, this stopper waits for round {self.round}; "
                 "send each round's report once, in order"
             )
         bit = report.bit
         case = self.cases[position]
         if case == "ask":
-            if bit in {0, 1}:
+            if type(bit) is int and 0 <= bit <= 1:
                 return bit
-            raise ReportError(f"bit of round {report.round} must be 0 or 1")
-        if bit != (case == "accept"):
+            raise ReportError(f"bit of round {report.round} must be 0 or 1, as an int")
+        if type(bit) is not int or bit != (case == "accept"):
             raise ReportError(
                 f"the channel of round {report.round} is the constant {int(case == 'accept')} and the report "
                 "says otherwise; the client must follow the plan"
@@ -265,8 +267,9 @@ class Stopper(Agent):
 def unpack_stopper(stopper: Stopper, saved: dict[str, Any]) -> StopperState:
     """Return a stopper's saved body, checked against its horizon."""
     body = state.unpack(stopper, saved, StopperState)
-    if not 1 <= body.round <= stopper.horizon + 1:
+    if not 1 <= body.round <= stopper.horizon + (not body.stopped):
         raise StateError(
-            f"round must lie in 1..{stopper.horizon + 1}, got {body.round}; the state was edited or cut"
+            f"round must lie in 1..{stopper.horizon} (one more where all have passed and nobody was taken), "
+            f"got {body.round}; the state was edited or cut"
         )
     return body

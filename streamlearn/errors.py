@@ -28,6 +28,10 @@ class PriorError(ParameterError):
     """A prior cannot be used: negative support, infinite mean, weights that do not sum to 1, ..."""
 
 
+class SizeError(StreamlearnError, ValueError):
+    """Exact work on something this large would not end. The message names the size and the limit."""
+
+
 class PrivateValueError(StreamlearnError, ValueError):
     """A person's own value is unusable. The message never quotes the value."""
 

@@ -45,22 +45,16 @@ class PolicyValue(msgspec.Struct, frozen=True):
     mean_asked: float
     stop_law: Floats
 
-    @property
-    def standard_deviation(self) -> float:
-        """The square root of the variance."""
-        return math.sqrt(self.variance)
-
 
 class _Moments(NamedTuple):
-    """E[a], E[X·a] and E[X²·a] of one stage, where a(x) is the probability of being taken."""
+    """P(bit 1) and E[X; bit 1] of one stage."""
 
     taken: float
     value: float
-    square: float
 
 
 def stage_moments(channel: Channel, prior: Prior) -> _Moments:
-    """Return P(bit 1), E[X; bit 1] and E[X²; bit 1] of one stage.
+    """Return P(bit 1) and E[X; bit 1] of one stage.
 
     Examples
     --------
@@ -68,19 +62,32 @@ def stage_moments(channel: Channel, prior: Prior) -> _Moments:
     >>> from streamlearn.policy import stage_moments
     >>> from streamlearn.priors import PointMass
     >>> tuple(stage_moments(Channel.constant(1, bit=1), PointMass(2.0)))
-    (1.0, 2.0, 4.0)
+    (1.0, 2.0)
     """
     t = channel.threshold
     low, at, high = channel.below / OUT_OF, channel.at / OUT_OF, channel.above / OUT_OF
     atom = prior.atom(t)
     taken = low + (at - low) * atom + (high - low) * prior.survival(t)
     value = low * prior.mean + (at - low) * t * atom + (high - low) * prior.mean_above(t)
-    square = (
-        _weighted(low, prior.variance + prior.mean**2)
-        + (at - low) * t * t * atom
-        + _weighted(high - low, prior.second_moment_above(t))
+    return _Moments(taken, value)
+
+
+def _spread(channel: Channel, prior: Prior, centre: float) -> float:
+    """Return E[(X - centre)²; bit 1] of one stage: about the mean, so that large values do not cancel."""
+    t = channel.threshold
+    low, at, high = channel.below / OUT_OF, channel.at / OUT_OF, channel.above / OUT_OF
+    whole = prior.variance + (prior.mean - centre) * (prior.mean - centre)
+    above = (
+        prior.square_excess(t)
+        + 2.0 * (t - centre) * prior.stop_loss(t)
+        + (t - centre) * (t - centre) * prior.survival(t)
     )
-    return _Moments(taken, value, square)
+    spread = (
+        _weighted(low, whole)
+        + _weighted((at - low) * prior.atom(t), (t - centre) * (t - centre))
+        + _weighted(high - low, above)
+    )
+    return math.inf if math.isnan(spread) else spread  # ∞ - ∞: beyond 1e154 squares overflow
 
 
 def _weighted(weight: float, moment: float) -> float:
@@ -101,7 +108,7 @@ def reach(taken: Sequence[float]) -> Floats:
 
 
 def evaluate(plan: ReportingPlan, priors: Sequence[Prior]) -> PolicyValue:
-    """Return the exact outcome of ``plan`` under ``priors`` (THEORY-stopping §4).
+    """Return the exact outcome of ``plan`` under ``priors``.
 
     Parameters
     ----------
@@ -117,8 +124,8 @@ def evaluate(plan: ReportingPlan, priors: Sequence[Prior]) -> PolicyValue:
 
     Notes
     -----
-    With s_i = P(bit 1), m_i = E[X; bit 1], k_i = E[X²; bit 1] and R_i = ∏_{j<i}(1 - s_j): the mean is
-    Σ R_i m_i, the second moment Σ R_i k_i and P(τ = i) = R_i s_i. The channel's own integers are used.
+    With s_i = P(bit 1), m_i = E[X; bit 1] and R_i = ∏_{j<i}(1 - s_j): P(τ = i) = R_i s_i, the mean is
+    m = Σ R_i m_i, and the variance Σ R_i E[(X - m)²; bit 1] + R_{n+1} m². The channel's own integers are used.
 
     Examples
     --------
@@ -136,11 +143,14 @@ def evaluate(plan: ReportingPlan, priors: Sequence[Prior]) -> PolicyValue:
     moments = [stage_moments(channel, prior) for channel, prior in zip(plan, priors, strict=True)]
     reached = reach([stage.taken for stage in moments])
     mean = math.fsum(r * stage.value for r, stage in zip(reached, moments, strict=False))
-    second = math.fsum(_weighted(float(r), stage.square) for r, stage in zip(reached, moments, strict=False))
+    variance = math.fsum(
+        _weighted(float(r), _spread(channel, prior, mean))
+        for r, channel, prior in zip(reached, plan, priors, strict=False)
+    )
     asked = math.fsum(r for r, channel in zip(reached, plan, strict=False) if channel.case == "ask")
     return PolicyValue(
         mean=mean,
-        variance=max(0.0, second - mean * mean),
+        variance=variance + _weighted(float(reached[-1]), mean * mean),
         mean_stop=math.fsum(reached[:-1]),  # E[τ] = Σ_i P(τ >= i)
         mean_asked=asked,
         stop_law=np.append(reached[:-1] - reached[1:], reached[-1]),

@@ -114,4 +114,6 @@ def _binary(y: Any) -> bool:
             return bool(y)
     except (TypeError, ValueError):  # an array of many
         pass
-    raise LabelError("y must be 0, 1, False or True; map other labels to these two, and wait for labels that are None")
+    raise LabelError(
+        "y must be 0, 1, False or True; map other labels to these two, and wait for labels that are None"
+    )

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -94,6 +95,10 @@ def _listed(epsilon: object) -> list[object] | None:
     """Return the entries of a sequence of any kind, None for what is not one."""
     if isinstance(epsilon, str) or not isinstance(epsilon, Iterable):
         return None
+    if isinstance(epsilon, bytes | Mapping | AbstractSet):
+        raise ParameterError(
+            f"epsilon must be a number or a list with one per person, got {type(epsilon).__name__}; write list(...)"
+        )
     try:
         return list(epsilon)
     except TypeError:  # numpy's array of no dimension calls itself iterable

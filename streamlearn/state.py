@@ -97,6 +97,8 @@ def unpack(agent: Agent, state: dict[str, Any], body_type: type[B]) -> B:
         If the state is malformed, newer, of another kind, or of an agent built from other parameters.
     """
     envelope = _convert(state, Envelope)
+    if envelope.format < 1:
+        raise StateError(f"state format must be >= 1, got {envelope.format}; the state was edited")
     if envelope.format > FORMAT:
         raise StateError(
             f"state format {envelope.format} is newer than {FORMAT}, the newest read here; upgrade streamlearn"

@@ -73,6 +73,10 @@ class Prior(abc.ABC):
         """Return E[X²; X > t]; ``math.inf`` where the variance is infinite."""
 
     @abc.abstractmethod
+    def square_excess(self, t: float) -> float:
+        """Return E[((X - t)+)²]; ``math.inf`` where the variance is infinite."""
+
+    @abc.abstractmethod
     def sample(self, generator: np.random.Generator, size: int | tuple[int, ...]) -> Floats:
         """Return independent draws of X, of the given shape."""
 

@@ -110,6 +110,10 @@ class PointMass(Finite):
         """Return E[X²; X > t]."""
         return self.mean * self.mean if t < self.mean else 0.0
 
+    def square_excess(self, t: float) -> float:
+        """Return (value - t)+²."""
+        return (self.mean - t) * (self.mean - t) if t < self.mean else 0.0
+
     def sample(self, generator: np.random.Generator, size: Size) -> Floats:  # noqa: ARG002 - nothing is random
         """Return the value, in the given shape."""
         return np.full(size, self.mean)
@@ -204,6 +208,14 @@ class _Table(Finite):
         if math.isinf(self.variance):
             return math.inf
         return float(self._square[bisect_right(self._values, t)])
+
+    def square_excess(self, t: float) -> float:
+        """Return E[((X - t)+)²]; ``math.inf`` where the variance is too large for a float."""
+        if math.isinf(self.variance):
+            return math.inf
+        above = bisect_right(self._values, t)
+        distances = self._atoms[above:] - t
+        return float(self._probs[above:] @ (distances * distances))
 
     def sample(self, generator: np.random.Generator, size: Size) -> Floats:
         """Return independent draws of X, of the given shape."""

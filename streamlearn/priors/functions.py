@@ -17,8 +17,9 @@ from streamlearn.priors.base import Floats
 V = TypeVar("V", float, Floats)
 
 _SQRT_HALF = math.sqrt(0.5)
+_SQRT_HALF_PI = math.sqrt(0.5 * math.pi)
 _DENSITY = 1.0 / math.sqrt(2.0 * math.pi)
-FAR = 4.0
+FAR = 5.0
 """Beyond this, differences of normal tails lose digits and the continued fraction takes over."""
 
 
@@ -42,6 +43,9 @@ class Functions(Protocol[V]):
 
     def betainc(self, a: float, b: float, x: V, /) -> V:
         """Return the regularised incomplete beta function I_x(a, b)."""
+
+    def erfcx(self, x: V, /) -> V:
+        """Return e^(x²)·erfc(x)."""
 
     def normal_tail(self, z: V, /) -> V:
         """Return P(N > z) of a standard normal N."""
@@ -134,15 +138,26 @@ def density(z: V, f: Functions[V], origin: float = 0.0) -> V:
 
 def normal_excess(z: V, f: Functions[V]) -> V:
     """Return E(N - z)+ of a standard normal N."""
-    return f.piecewise(z > FAR, far_excess, _near_excess, z)
+    # One number can afford the continued fraction and all digits, a hundred at once cannot.
+    return f.piecewise(z > FAR, far_excess if f is SCALAR else _scaled_excess, _near_excess, z)
 
 
 def _near_excess(z: V, f: Functions[V]) -> V:
     return density(z, f) - z * f.normal_tail(z)
 
 
+def _scaled_excess(z: V, f: Functions[V]) -> V:
+    # An error of one last place in mills is worth z² of them here, which is one last place of z.
+    return density(z, f) * (1.0 - z * mills(z, f))
+
+
+def mills(z: V, f: Functions[V]) -> V:
+    """Return Mills' ratio P(N > z)/φ(z), which varies slowly and keeps its digits."""
+    return _SQRT_HALF_PI * f.erfcx(_SQRT_HALF * z)
+
+
 def far_excess(z: V, f: Functions[V], origin: float = 0.0) -> V:
-    """Return E(N - z)+ for z > FAR, without cancellation, in units of e^(-origin²/2)."""
+    """Return E(N - z)+ for z > FAR, all digits of it however far out z is, in units of e^(-origin²/2)."""
     k = continued_fraction(z, f)
     return density(z, f, origin) * k / (z + k)
 

@@ -15,10 +15,10 @@ from streamlearn.priors.functions import (
     SCALAR,
     Functions,
     V,
-    continued_fraction,
     density,
     far_excess,
     far_tail,
+    mills,
     normal_excess,
 )
 from streamlearn.priors.locationscale import LocationScale
@@ -137,8 +137,7 @@ class LogNormal(LocationScale):
 
     def _far_excess(self, z: V, d: V, f: Functions[V]) -> V:
         c = d - self._sigma
-        ratios = 1.0 / (c + continued_fraction(c, f)) - 1.0 / (d + continued_fraction(d, f))
-        return z * density(d, f) * ratios
+        return z * density(d, f) * (mills(c, f) - mills(d, f))
 
     def _tail(self, z: V, f: Functions[V]) -> V:
         return f.normal_tail(f.log(z) / self._sigma)

@@ -69,7 +69,12 @@ class LocationScale(Prior):
         if self._last < math.inf and np.count_nonzero(z == self._last) == z.size:
             return np.zeros(t.shape)  # long horizons ask bounded laws far above their support
         excess: Floats = np.maximum(self._excess(z, ARRAY), 0.0)  # a difference may round below 0
-        return self._scale * excess + (np.maximum(t, self._floor) - t)
+        if self._scale != 1.0:
+            excess *= self._scale
+        below = np.maximum(t, self._floor)
+        below -= t
+        excess += below
+        return excess
 
     def survival(self, t: float) -> float:
         """Return P(X > t)."""
@@ -94,6 +99,17 @@ class LocationScale(Prior):
             return 0.0
         inside = t * self._tail(z, SCALAR) + 2.0 * self._scale * self._excess(z, SCALAR)
         return max(t * inside + self._scale**2 * self._square_excess(z, SCALAR), 0.0)
+
+    def square_excess(self, t: float) -> float:
+        """Return E[((X - t)+)²]; ``math.inf`` where the variance is infinite."""
+        if t <= self._floor:
+            return self.variance + (self.mean - t) * (self.mean - t)
+        if math.isinf(self.variance):
+            return math.inf
+        z = max((t - self._loc) / self._scale, self._start)
+        if z >= self._last:
+            return 0.0
+        return max(self._scale * self._scale * self._square_excess(z, SCALAR), 0.0)
 
     def _unit(self, t: Floats) -> Floats:
         """Return the entries in the unit of Z, moved inside its support."""

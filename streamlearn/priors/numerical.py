@@ -125,6 +125,15 @@ class Numerical(Prior):
         moment = self._integrate(self._moment, self._moment_beyond, np.array([t]))
         return t * t * self.survival(t) + 2.0 * float(moment[0])
 
+    def square_excess(self, t: float) -> float:
+        """Return E[((X - t)+)²]; ``math.inf`` where the variance is infinite."""
+        if math.isinf(self.variance):
+            return math.inf
+        if t <= self._edges[0]:
+            return self.variance + (self.mean - t) * (self.mean - t)
+        moment = self._integrate(self._moment, self._moment_beyond, np.array([t]))
+        return max(2.0 * (float(moment[0]) - t * self.stop_loss(t)), 0.0)
+
     def _integrate(self, f: Callable[[Floats], Floats], beyond: Floats, t: Floats) -> Floats:
         """Return the integral of ``f`` from every entry of ``t``, moved into the panels, to infinity."""
         start = np.clip(t, self._edges[0], self._edges[-1]).ravel()

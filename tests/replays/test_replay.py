@@ -16,8 +16,9 @@ from streamlearn import Key, Report
 from streamlearn.agents import LDPOptimalStopper, OptimalStopper, SingleThresholdStopper, StaticStopper
 from streamlearn.errors import BudgetError, ParameterError, StreamError
 from streamlearn.replays import benchmarks, evaluate_policy, read_stream, replay, replay_many, simulate
+from streamlearn.replays.coins import expected_outcomes, stages
 from streamlearn.replays.learning import split, stage_priors
-from streamlearn.replays.streams import EpisodeBatch
+from streamlearn.replays.streams import Episode, EpisodeBatch
 from streamlearn.reporters import Reporter
 
 N = 10
@@ -137,6 +138,8 @@ def test_forms_of_a_stream(episodes, tmp_path):
         ([[0.5] * 9 + [math.inf]], "person 10"),
         ([[0.5] * 9 + ["many"]], "not a number"),
         ([[]], "non-empty"),
+        ([Episode("a", np.array([0.5] * 9 + [-0.25]))], "episode a, person 10"),
+        ([[0.5] * 9 + [10**400]], "not a number"),
         ([0.5] * 9, "9 people"),
     ],
 )
@@ -165,6 +168,64 @@ def test_a_heavy_tail_is_called_out():
         "only 20 episodes" in replay_many(values[:20], {"a": LDPOptimalStopper([1.0, 1.0], 1.0)})["a"].warning
     )
     assert replay_many(np.ones((200, 2)), {"a": LDPOptimalStopper([1.0, 1.0], 1.0)})["a"].warning is None
+
+
+@pytest.mark.parametrize("reference", [OptimalStopper([1.0] * 2), OptimalStopper([1.0] * 4)])
+def test_a_reference_has_the_same_horizon(reference):
+    agent = LDPOptimalStopper([1.0] * 3, 1.0)
+    for call in (
+        replay,
+        lambda stream, agent, reference: replay_many(stream, {"a": agent}, reference=reference),
+    ):
+        with pytest.raises(StreamError, match="OptimalStopper has horizon"):
+            call(np.ones((40, 3)), agent, reference=reference)
+
+
+def _warned(draw, episodes, runs=12):
+    """Return in how many of some logs of one-person episodes the interval is warned of."""
+    stopper = {"a": LDPOptimalStopper([1.0], 1.0)}
+    return sum(
+        replay_many(draw(np.random.default_rng(seed), episodes)[:, None], stopper)["a"].warning is not None
+        for seed in range(runs)
+    )
+
+
+@pytest.mark.parametrize("index", [1.2, 1.5])
+@pytest.mark.parametrize("episodes", [2_000, 50_000])
+def test_an_infinite_variance_is_called_out_even_where_no_episode_stands_out(index, episodes):
+    # Hill's estimate from k = √episodes tails is index·(1 ± 1/√k): 2 lies 2.3 or more deviations above it.
+    assert _warned(lambda rng, size: 1 + rng.pareto(index, size), episodes) >= 11
+
+
+def test_rare_rewards_are_called_out():
+    assert _warned(lambda rng, size: 1000.0 * (rng.uniform(size=size) < 0.001), 300) == 12
+
+
+@pytest.mark.parametrize("law", ["exponential", "normal", "uniform"])
+def test_light_tails_are_not_called_out(law):
+    # The exponential is the heaviest of them: its estimate at 2,000 episodes is near ln √2000 = 3.8.
+    draws = {"exponential": lambda rng, n: rng.exponential(size=n), "normal": lambda rng, n: 5 + rng.normal(size=n),
+             "uniform": lambda rng, n: rng.uniform(size=n)}  # fmt: skip
+    assert _warned(lambda rng, size: np.abs(draws[law](rng, size)), 2_000) <= 1
+
+
+def test_one_reporter_serves_two_logs(tmp_path):
+    # The second log's people answer for themselves: with the first one's bits nobody would be taken at 0.9.
+    stopper = LDPOptimalStopper([scipy.stats.uniform()] * 3, 20.0)
+    reporter = Reporter(max_epsilon=20.0, key=Key.from_seed(1))
+    scores = []
+    for name, episode in (("first", "0.1\n0.1\n0.9\n"), ("second", "0.9\n0.1\n0.1\n")):
+        path = tmp_path / f"{name}.csv"
+        path.write_text("value\n" + episode * 200)
+        scores.append(replay(read_stream(path, horizon=3), stopper, reporter).score)
+    assert scores == pytest.approx([0.9, 0.9])
+
+
+def test_nothing_prints_a_logged_value(log):
+    parts = split(read_stream(log, horizon=10), 2)
+    outcome = expected_outcomes(stages(OptimalStopper([98765.0]).plan), np.array([[98765.0]]))
+    assert repr(parts) == "Split(learned=2 episodes)"
+    assert "98765" not in repr(outcome)
 
 
 def test_nobody_taken_is_counted():
@@ -221,6 +282,19 @@ def test_bad_share(log, learn):
 def test_nothing_left_to_score_on(log, learn):
     with pytest.raises(StreamError, match="leaves none"):
         split(read_stream(log, horizon=10), learn)
+
+
+def test_earlier_means_earlier_in_time(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text(
+        "year,value\n" + "".join(f"{year},{i}\n" for year in (2024, 2023, 2022) for i in range(4))
+    )
+    with pytest.raises(StreamError, match="order of time"):
+        list(split(read_stream(path, horizon=2, time="year"), 2).later)
+    assert split(read_stream(path, horizon=2, time=""), 2).learned.tolist() == [[0.0, 1.0], [2.0, 3.0]]
+    path.write_text("episode,time,value\n" + "a,1,0\na,5,1\nb,2,2\nb,3,3\nc,4,0\nc,4,0\n")
+    parts = split(read_stream(path), 2)  # overlapping is fine, as long as they begin in order
+    assert [batch.ids for batch in parts.later] == [["c"]]
 
 
 def test_pooled_priors_are_one_object(log):

@@ -395,7 +395,7 @@ def test_a_pipe_by_its_path_is_read_once(tmp_path):
 
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
-    writer = threading.Thread(target=Path.write_bytes, args=(fifo, csv_bytes()))
+    writer = threading.Thread(target=Path.write_bytes, args=(fifo, csv_bytes()), daemon=True)
     writer.start()
     stream = read_stream(fifo)
     assert listed(stream) == EPISODES

@@ -317,11 +317,11 @@ def test_without_episodes_a_horizon_is_needed(log):
 
 def test_headers(log):
     assert "two columns are called 'bid'; rename one" in told(log("bid,bid\n1,2\n"))
-    assert "line 1: column 2 has a number for a name; begin the file with a header" in told(
+    assert "header: column 2 has a number for a name; begin the file with a header" in told(
         log(f"a,{DIGITS}\nb,1\n")
     )
     assert "has a header and no rows" in told(log("auction,bid\n"))
-    assert "line 1: the header cannot be split" in told(log('auction,"bid"x\n1,2\n'))
+    assert "header: it cannot be split into names; mend" in told(log('auction,"bid"x\n1,2\n'))
     assert "no JSON object in its first lines" in told(log("{73519\n"))
     assert "holds a JSON array; write one object a line" in told(log('[{"bid": 73519}]'))
 

@@ -76,7 +76,7 @@ def test_a_report_for_another_round_is_refused(stopper, offset):
     assert stopper.state_dict() == before
 
 
-@pytest.mark.parametrize("bit", [2, -1, 0.5, "1", None, math.nan])
+@pytest.mark.parametrize("bit", [2, -1, 0.5, 1.0, "1", None, math.nan, True, [1], np.array(1)])
 def test_a_bit_is_0_or_1(stopper, bit):
     _until(stopper, "ask")
     before = stopper.state_dict()
@@ -84,6 +84,13 @@ def test_a_bit_is_0_or_1(stopper, bit):
         with pytest.raises(ReportError, match="must be 0 or 1"):
             call(Report(stopper.round, bit))
     assert stopper.state_dict() == before
+
+
+@pytest.mark.parametrize("x", [None, 1, (1, 1, "a"), {"round": 1, "bit": 1}])
+def test_only_a_report_is_a_report(stopper, x):
+    for call in (stopper.predict_one, stopper.learn_one):
+        with pytest.raises(ReportError, match="must be a Report"):
+            call(x)
 
 
 @pytest.mark.parametrize("case", ["accept", "skip"])
@@ -154,11 +161,13 @@ def test_state_survives_and_continues_alike(stopper):
     ("change", "words"),
     [
         ({"format": 99}, "newer than"),
+        ({"format": 0}, ">= 1"),
+        ({"body": {"round": 11, "stopped": True}}, "round must lie in 1..10"),
         ({"kind": "StaticStopper"}, "belongs to a StaticStopper, not to this LDPOptimalStopper"),
         ({"kind": "os.system"}, "unknown kind"),
         ({"parameters": "0"}, "parameters 0"),
-        ({"body": {"round": 0, "stopped": False}}, "round must lie in 1..11"),
-        ({"body": {"round": 12, "stopped": False}}, "round must lie in 1..1"),
+        ({"body": {"round": 0, "stopped": False}}, "round must lie in 1..10"),
+        ({"body": {"round": 12, "stopped": False}}, "round must lie in 1..10"),
         ({"body": {"round": "1", "stopped": False}}, "malformed"),
         ({"body": {"round": 1}}, "malformed"),
         ({"body": {"round": 1, "stopped": False, "more": 1}}, "malformed"),

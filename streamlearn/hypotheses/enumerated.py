@@ -1,0 +1,122 @@
+"""Classes whose hypotheses are numbered: a version space is the set of the numbers left, as bits of an integer."""
+
+from __future__ import annotations
+
+import abc
+import re
+from typing import Any
+
+from streamlearn.hypotheses.base import HypothesisClass, VersionSpace, read_plain, unreadable
+
+
+class EnumeratedClass(HypothesisClass):
+    """A finite class that says which of its hypotheses answer 1 at an instance, and how rich a set of them is.
+
+    Attributes
+    ----------
+    size
+        The number of hypotheses; they are numbered from 0, and the public default is number 0.
+    """
+
+    __slots__ = ()
+
+    size: int
+
+    @abc.abstractmethod
+    def ones(self, x: Any) -> int | None:
+        """Return the hypotheses that say 1 at ``x``, as bits; None for an unknown instance."""
+
+    @abc.abstractmethod
+    def dimension_of(self, rows: int) -> int:
+        """Return the Littlestone dimension of a nonempty set of hypotheses, given as bits."""
+
+    @abc.abstractmethod
+    def reaches(self, rows: int, d: int) -> bool:
+        """Return whether a set of hypotheses, given as bits, has Littlestone dimension at least d."""
+
+    @abc.abstractmethod
+    def pivot_of(self, rows: int) -> Any:
+        """Return an instance as :meth:`VersionSpace.pivot`, for a set of at least two hypotheses."""
+
+    @property
+    def dimension(self) -> int:
+        """The Littlestone dimension of the class."""
+        return self.dimension_of((1 << self.size) - 1)
+
+    def version_space(self) -> EnumeratedSpace:
+        """Return all hypotheses."""
+        return EnumeratedSpace(self, (1 << self.size) - 1)
+
+    def default(self, x: Any) -> bool:
+        """Return what hypothesis 0 says; False at an unknown instance."""
+        ones = self.ones(x)
+        return ones is not None and bool(ones & 1)
+
+    def knows(self, x: Any) -> bool:
+        """Return whether ``x`` is an instance of the domain."""
+        return self.ones(x) is not None
+
+    def from_plain(self, data: Any) -> EnumeratedSpace:
+        """Return the version space that ``to_plain`` wrote."""
+        text = read_plain(data, str, self.digest)
+        rows = int(text, 16) if re.fullmatch("[0-9a-f]+", text) else 0
+        if not 0 < rows < 1 << self.size:
+            raise unreadable(self.digest)
+        return EnumeratedSpace(self, rows)
+
+
+class EnumeratedSpace(VersionSpace):
+    """A nonempty set of the hypotheses of an enumerated class.
+
+    Parameters
+    ----------
+    hypotheses
+        The class.
+    rows
+        The hypotheses left, as bits.
+    """
+
+    __slots__ = ("_answers", "_dimension", "_hypotheses", "_rows")
+
+    def __init__(self, hypotheses: EnumeratedClass, rows: int) -> None:
+        self._hypotheses = hypotheses
+        self._rows = rows
+        self._dimension: int | None = None  # worked out when first asked
+        self._answers: dict[int, bool] = {}
+
+    @property
+    def dimension(self) -> int:
+        """The Littlestone dimension of the hypotheses left."""
+        if self._dimension is None:
+            self._dimension = self._hypotheses.dimension_of(self._rows)
+        return self._dimension
+
+    def predict(self, x: Any) -> bool:
+        """Return the answer of the standard optimal algorithm: 0 iff label 0 leaves the dimension."""
+        ones = self._hypotheses.ones(x)
+        if ones is None:
+            return False
+        ones &= self._rows
+        answer = self._answers.get(ones)
+        if answer is None:
+            zeros = self._rows ^ ones
+            answer = self._answers[ones] = not (zeros and self._hypotheses.reaches(zeros, self.dimension))
+        return answer
+
+    def restrict(self, x: Any, y: bool) -> EnumeratedSpace | None:
+        """Return the hypotheses among these that say ``y`` at ``x``; None when there is none."""
+        ones = self._hypotheses.ones(x)
+        if ones is None:
+            return self
+        kept = self._rows & ones if y else self._rows & ~ones
+        if kept == self._rows:
+            return self
+        return EnumeratedSpace(self._hypotheses, kept) if kept else None
+
+    def to_plain(self) -> str:
+        """Return the hypotheses left as the digits of a hexadecimal number, hypothesis 0 the last bit."""
+        return f"{self._rows:x}"
+
+    def pivot(self) -> Any:
+        """Return an instance both of whose labels leave a dimension of at least ``dimension - 1``."""
+        return self._hypotheses.pivot_of(self._rows)

@@ -1,0 +1,130 @@
+"""What a class takes for an instance: hashables, whole numbers, dicts of features; and how JSON carries them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from numbers import Number
+from typing import Any, Final, TypeGuard
+
+import numpy as np
+
+from streamlearn.errors import StateError
+
+NOTHING: Final = object()
+"""Stands for what is no instance."""
+
+
+def key(x: Any) -> Hashable:
+    """Return the hashable an instance stands for, ``NOTHING`` if it is no instance.
+
+    A dict of one feature stands for its value, another dict for its items. What differs from itself (NaN) is no
+    instance: it could never be met again.
+
+    Examples
+    --------
+    >>> from streamlearn.hypotheses.instances import NOTHING, key
+    >>> key({"x": 3}), key("a"), key([1]) is NOTHING
+    (3, 'a', True)
+    """
+    if isinstance(x, dict):
+        if len(x) != 1:
+            return frozenset(x.items()) if all(map(_usable, x.values())) else NOTHING
+        x = next(iter(x.values()))
+    if not _usable(x):
+        return NOTHING
+    hashable: Hashable = x
+    return hashable
+
+
+def whole(x: Any) -> int | None:
+    """Return the whole number an instance stands for, of whatever numeric type; None if it stands for none.
+
+    Examples
+    --------
+    >>> from streamlearn.hypotheses.instances import whole
+    >>> whole(3), whole(3.0), whole({"x": 3}), whole(3.5), whole("3")
+    (3, 3, 3, None, None)
+    """
+    if isinstance(x, dict) and len(x) == 1:
+        x = next(iter(x.values()))
+    if not isinstance(x, Number):
+        return None
+    try:
+        n = int(x)  # type: ignore[call-overload]  # a Number that cannot raises
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return n if n == x else None
+
+
+def number(x: Any) -> TypeGuard[float]:
+    """Return whether ``x`` is a real number and not NaN."""
+    return isinstance(x, (int, float, np.integer, np.floating)) and bool(x == x)  # noqa: PLR0124 - NaN differs
+
+
+def finite(x: Any) -> TypeGuard[float]:
+    """Return whether ``x`` is a real number that a float can hold."""
+    try:
+        return number(x) and math.isfinite(x)
+    except OverflowError:  # an int too large
+        return False
+
+
+def to_plain(instance: Hashable) -> Any:
+    """Return an instance as JSON data.
+
+    Raises
+    ------
+    StateError
+        If it is not made of strings, numbers, booleans, None, tuples and frozensets.
+
+    Examples
+    --------
+    >>> from streamlearn.hypotheses.instances import from_plain, to_plain
+    >>> to_plain(("a", 1))
+    {'tuple': ['a', 1]}
+    >>> from_plain({"tuple": ["a", 1]})
+    ('a', 1)
+    """
+    if isinstance(instance, np.generic):
+        instance = instance.item()
+    if instance is None or isinstance(instance, (str, int)):
+        return instance
+    if isinstance(instance, float):
+        return instance if math.isfinite(instance) else {"float": repr(instance)}
+    if isinstance(instance, tuple):
+        return {"tuple": [to_plain(entry) for entry in instance]}
+    if isinstance(instance, frozenset):
+        return {"set": [to_plain(entry) for entry in instance]}
+    raise StateError(
+        f"an instance of type {type(instance).__name__} cannot be saved; use strings, numbers or tuples of them"
+    )
+
+
+def from_plain(data: Any) -> Hashable:
+    """Return the instance that :func:`to_plain` wrote.
+
+    Raises
+    ------
+    StateError
+        If ``data`` is no such instance.
+    """
+    if data is None or isinstance(data, (str, int, float)):
+        return data
+    match data:
+        case {"float": "inf" | "-inf" as text, **rest} if not rest:
+            return float(text)
+        case {"tuple": list(entries), **rest} if not rest:
+            return tuple(from_plain(entry) for entry in entries)
+        case {"set": list(entries), **rest} if not rest:
+            return frozenset(from_plain(entry) for entry in entries)
+    raise StateError("malformed instance in a saved version space; give what to_plain() returned")
+
+
+def _usable(x: Any) -> bool:
+    """Return whether ``x`` can be hashed and equals itself."""
+    try:
+        hash(x)
+        return bool(x == x)  # noqa: PLR0124 - NaN differs
+    except (TypeError, ValueError):
+        return False
