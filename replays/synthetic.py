@@ -203,7 +203,7 @@ def noisy(
 
     def start() -> Iterator[Example]:
         turned = np.unpackbits(flips, count=len(stream)).astype(bool).tolist()
-        return ((x, bool(y) is flip) for (x, y), flip in zip(stream, turned, strict=True))
+        return ((x, bool(y) is not flip) for (x, y), flip in zip(stream, turned, strict=True))
 
     return ExampleStream(len(stream), start)
 

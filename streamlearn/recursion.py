@@ -123,9 +123,7 @@ def solve_grid(priors: Sequence[Prior], epsilons: Sequence[float]) -> Floats:
 
     Notes
     -----
-    The values are those of :func:`solve` up to the rounding of the last place. A law that meets the same
-    continuation values as the last time is not worked out again: so a run of one law, or laws that recur in a
-    cycle, cost little once the values repeat.
+    The values are those of :func:`solve` up to the rounding of the last place.
 
     Examples
     --------
@@ -140,26 +138,26 @@ def solve_grid(priors: Sequence[Prior], epsilons: Sequence[float]) -> Floats:
     gain = p - q
     values = np.zeros((len(priors) + 1, p.size))
     lies = {id(prior): q * prior.mean for prior in priors}  # (1-p)·μ of each law
-    before: dict[int, tuple[bytes, Floats]] = {}  # what each law met last, and what came of it
-    for stage in range(len(priors) - 1, -1, -1):
+    stage = len(priors)
+    while stage > 0:
+        stage -= 1
         prior = priors[stage]
         w, value = values[stage + 1], values[stage]
         if w[0] >= prior.upper:  # and so are all, since values grow with ε: nobody here is worth taking
             value[:] = w
             continue
-        met = w.tobytes()
-        last = before.get(id(prior))
-        if last is not None and last[0] == met:
-            value[:] = last[1]
-            continue
-        before[id(prior)] = met, value
         excess = prior.stop_losses(w)
         excess *= gain
         np.multiply(p, w, out=value)
         value += lies[id(prior)]
         value += excess
         np.maximum(value, w, out=value)
-        np.maximum(value, prior.mean, out=value)
+        if w[0] < prior.mean:
+            np.maximum(value, prior.mean, out=value)
+        if stage and priors[stage - 1] is prior and np.array_equal(value, w):
+            while stage and priors[stage - 1] is prior:  # a run of one law, whose values repeat
+                stage -= 1
+                values[stage] = value
     if np.array_equal(order, np.arange(order.size)):
         return values
     columns = np.empty_like(order)

@@ -66,14 +66,12 @@ class LocationScale(Prior):
     def stop_losses(self, t: Floats) -> Floats:
         """Return S at every entry of ``t``, in the same shape."""
         z = self._unit(t)
-        if self._last < math.inf and np.count_nonzero(z == self._last) == z.size:
-            return np.zeros(t.shape)  # long horizons ask bounded laws far above their support
         excess: Floats = np.maximum(self._excess(z, ARRAY), 0.0)  # a difference may round below 0
         if self._scale != 1.0:
             excess *= self._scale
-        below = np.maximum(t, self._floor)
-        below -= t
-        excess += below
+        # Where X is Z, z is already max(t, floor); each operation saved is a tenth of the whole.
+        plain = self._loc == 0.0 and self._scale == 1.0 and self._last == math.inf
+        excess += (z if plain else np.maximum(t, self._floor)) - t
         return excess
 
     def survival(self, t: float) -> float:

@@ -32,6 +32,7 @@ from streamlearn.hypotheses import (
     shattered_tree,
 )
 from streamlearn.replays import synthetic
+from streamlearn.replays.judges import judge_of
 
 KEY = Key.from_seed(7)
 CLASSES = [
@@ -287,6 +288,22 @@ def test_the_law_of_subsampled_soa_is_exact(cls):
     runs = [((2, False), 3), ((1, False), 2)]
     listed = [example for example, times in runs for _ in range(times)]
     assert law(runs, 1) == pytest.approx(subsampled_by_enumeration(cls, listed, 1, gamma), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "of", [lambda cls: synthetic.subsampled_soa_law(cls, 0.4), SOA], ids=["law", "agent"]
+)
+def test_a_judge_goes_on_from_the_stream_chosen(of):
+    cls = Thresholds(7)
+    scored = [(4, False), (6, True)]
+    first, then = [((4, False), 2), ((6, True), 1)], [((1, False), 3), ((4, False), 2), ((6, True), 4)]
+    whole, step = (judge_of(of(cls), 1, np.random.default_rng(0)) for _ in range(2))
+    before = step.mistakes(first, scored)
+    assert before == step.mistakes(first, scored) > 0  # asking changes nothing
+    step.advance(first)
+    assert before + step.mistakes(then, scored) == pytest.approx(
+        whole.mistakes(first + then, scored), abs=1e-12
+    )
 
 
 def test_an_exact_law_gives_the_exact_expected_mistakes():

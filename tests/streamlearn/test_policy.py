@@ -47,7 +47,7 @@ def test_square_excess_is_the_integral_of_twice_the_stop_loss(law):
                 t,
                 *[a for a in law.atoms.tolist() if a > t],
                 *[t + 2.0**k for k in range(-6, 7)],
-                law.lower if law.lower > t else t,
+                max(t, law.lower),
             }
         )
         whole = 2 * mpmath.quad(lambda x: law.stop_loss(float(x)), points)
