@@ -31,7 +31,8 @@ _ROWS = 1 << 16  # read at once
 def _opened(source: Source) -> Iterator[pq.ParquetFile]:
     """Open a Parquet file, and say in one voice whatever is wrong with its bytes."""
     try:
-        with pq.ParquetFile(source.path) as file:
+        # Buffering ahead would keep every column read so far until the file is closed.
+        with pq.ParquetFile(source.path, pre_buffer=False) as file:
             yield file
     except (pa.ArrowException, OSError, UnicodeDecodeError):
         raise StreamError(
