@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from streamlearn import policy, recursion, rounding
-from streamlearn.base import Stopper
+from streamlearn.base import Stopper, lasting
 from streamlearn.channels import Channel
 from streamlearn.priors import as_priors
 from streamlearn.priors.base import Floats
@@ -63,16 +63,16 @@ class LDPOptimalStopper(Stopper):
     >>> reporter = Reporter(max_epsilon=1.0)
     >>> for person, value in enumerate([0.3, 0.9, 0.5, 0.7]):
     ...     report = reporter.report(value=value, channel=stopper.channel, event_id=f"a{person}")
-    ...     if stopper.predict_one(report):
-    ...         break
     ...     stopper.learn_one(report)
+    ...     if stopper.stopped:
+    ...         break
     """
 
     def __init__(self, priors: Sequence[Any], epsilon: float | Sequence[float]) -> None:
-        self.priors = priors
-        self.epsilon = epsilon
-        self._laws = as_priors(priors)
-        self._epsilons = rounding.check_epsilons(epsilon, len(self._laws))
+        self.priors = lasting(priors)
+        self.epsilon = lasting(epsilon)
+        self._laws = as_priors(self.priors)
+        self._epsilons = rounding.check_epsilons(self.epsilon, len(self._laws))
         solution = recursion.solve(self._laws, self._epsilons)
         self._values = solution.values
         self._begin(solution.cases)
@@ -104,12 +104,17 @@ class LDPOptimalStopper(Stopper):
     def break_even_epsilons(self) -> Floats:
         """The ε above which asking person i pays, shape (n,); infinite where it never does.
 
-        ε_i* = 2·atanh(|μ_i - W_{i+1}| / E|X_i - W_{i+1}|), at this plan's own W_{i+1} (THEORY-stopping §1).
+        ε_i* = 2·atanh(|μ_i - W_{i+1}| / E|X_i - W_{i+1}|), at this plan's own W_{i+1} (proof, claim 3).
+        Finite exactly where the plan would ask at ε_i = ∞.
         """
         distances = np.abs([law.mean - w for law, w in zip(self._laws, self._values[1:], strict=True)])
         spreads = self._spreads
         levels = np.full(self.horizon, math.inf)
-        helps = distances < spreads
+        # At ε = ∞ asking is worth w + S(w): the same margin as the plan's, so rounding is not taken for a gain.
+        helps = (distances < spreads) & np.array([
+            law.lower < w < law.upper and w + law.stop_loss(w) > max(law.mean, w) * recursion.TIE
+            for law, w in zip(self._laws, self._values[1:], strict=True)
+        ])  # fmt: skip
         levels[helps] = 2.0 * np.arctanh(distances[helps] / spreads[helps])
         return levels
 
@@ -118,7 +123,7 @@ class LDPOptimalStopper(Stopper):
         """dW_1/dε_i of stages 1..n, shape (n,): what a little more ε from person i is worth.
 
         P(stage i is reached)·p_i(1 - p_i)·E|X_i - W_{i+1}| where person i is asked, else 0
-        (THEORY-stopping §1).
+        (proof, claim 4).
         """
         taken = [
             policy.stage_moments(channel, law).taken

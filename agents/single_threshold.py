@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from streamlearn import maximum, policy, recursion, rounding
-from streamlearn.base import Stopper
+from streamlearn.base import Stopper, lasting
 from streamlearn.channels import Case, Channel
 from streamlearn.errors import ParameterError
 from streamlearn.priors import Prior, as_priors
@@ -34,7 +34,9 @@ class SingleThresholdStopper(Stopper):
     """A threshold rule through randomised bits, with no backward induction (Proposition 5.7).
 
     Person i < n reports 1 with probability β_i above the threshold and α_i below, chosen so that everybody
-    has the same chance of being reached and believed; the last person is taken.
+    has the same chance of being reached and believed; the last person is taken. Where the prior leaves only
+    one probability possible, the bit is a coin of that probability whatever the value: it reveals nothing and
+    spends nothing, even if the prior is wrong.
 
     Parameters
     ----------
@@ -77,23 +79,39 @@ class SingleThresholdStopper(Stopper):
         epsilon: float | Sequence[float],
         threshold: str | float = "median",
     ) -> None:
-        self.priors = priors
-        self.epsilon = epsilon
+        self.priors = lasting(priors)
+        self.epsilon = lasting(epsilon)
         self.threshold = threshold
-        self._laws = as_priors(priors)
-        self._epsilons = rounding.check_epsilons(epsilon, len(self._laws))
+        self._laws = as_priors(self.priors)
+        self._epsilons = rounding.check_epsilons(self.epsilon, len(self._laws))
         self._indicator = _indicator(self._laws, threshold)
         self._weights = rounding.harmonic_pairs(self._epsilons)
-        asked: list[Case] = ["ask"] * (len(self._laws) - 1)
-        self._begin([*asked, "accept"])
+        early = [_case(*self._triple(i)) for i in range(len(self._laws) - 1)]
+        self._begin([*early, "accept"])
 
     def _channel(self, round: int) -> Channel:  # noqa: A002 - the field's own word
         if round == self.horizon:
             return Channel.constant(round, bit=1)
-        below, above = self._weights[round - 1]
+        below, at, above = self._triple(round - 1)
+        epsilon = self._epsilons[round - 1] if below < above else 0.0
+        return Channel(round, self._indicator.thresholds[round - 1], below, at, above, epsilon)
+
+    def _triple(self, place: int) -> tuple[int, int, int]:
+        """Return P(1) below, at and above the threshold; all equal where the prior leaves one of them."""
+        below, above = self._weights[place]
         at = below + math.floor(Fraction(self._indicator.at) * (above - below))
-        threshold = self._indicator.thresholds[round - 1]
-        return Channel(round, threshold, below, at, above, self._epsilons[round - 1])
+        law, threshold = self._laws[place], self._indicator.thresholds[place]
+        possible = set()
+        if law.lower < threshold:
+            possible.add(below)
+        if law.atom(threshold) > 0.0:
+            possible.add(at)
+        if law.upper > threshold:
+            possible.add(above)
+        if len(possible) == 1:
+            (only,) = possible
+            return only, only, only
+        return below, at, above
 
     @property
     def thresholds(self) -> Floats:
@@ -107,13 +125,19 @@ class SingleThresholdStopper(Stopper):
 
     @cached_property
     def value(self) -> float:
-        """The exact expected true value taken under the priors (THEORY-stopping §4)."""
+        """The exact expected true value taken under the priors."""
         return policy.evaluate(self.plan, self._laws).mean
 
     @property
     def competitive_ratio(self) -> float:
-        """1/D_1 with D_1 = 1 + Σ_{i<n} e^(-ε_i) (Proposition 5.7; one ε per person: THEORY-stopping §2)."""
+        """1/D_1 with D_1 = 1 + Σ_{i<n} e^(-ε_i) (Proposition 5.7; one ε per person: proof, claim 2)."""
         return 1.0 / (1.0 + math.fsum(math.exp(-epsilon) for epsilon in self._epsilons[:-1]))
+
+
+def _case(below: int, _at: int, above: int) -> Case:
+    if below == rounding.OUT_OF:
+        return "accept"
+    return "skip" if above == 0 else "ask"
 
 
 def _indicator(laws: list[Prior], threshold: str | float) -> _Indicator:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from streamlearn import recursion, rounding
-from streamlearn.base import Stopper
+from streamlearn.base import Stopper, lasting
 from streamlearn.channels import Case, Channel
 from streamlearn.errors import ParameterError
 from streamlearn.priors import Prior, as_priors
@@ -23,6 +23,7 @@ _COARSE = 1024
 _FINE = 64
 _ROUNDS = 3
 _MOST_ATOMS = 4096
+_KEPT = 128
 
 
 @register("StaticStopper")
@@ -31,7 +32,7 @@ class StaticStopper(Stopper):
 
     Every client runs the same randomized response on "x >= T"; only the agent's reading of the bit changes
     from stage to stage. Any channel that does not change over time is a post-processing of this one, so
-    only T is chosen (THEORY-stopping §5). Where the rule does not read the bit, nobody is asked.
+    only T is chosen (proof, claim 2). Where the rule does not read the bit, nobody is asked.
 
     Parameters
     ----------
@@ -70,11 +71,11 @@ class StaticStopper(Stopper):
     def __init__(
         self, priors: Sequence[Any], epsilon: float | Sequence[float], threshold: float | None = None
     ) -> None:
-        self.priors = priors
-        self.epsilon = epsilon
+        self.priors = lasting(priors)
+        self.epsilon = lasting(epsilon)
         self.threshold = threshold
-        self._laws = as_priors(priors)
-        self._epsilons = rounding.check_epsilons(epsilon, len(self._laws))
+        self._laws = as_priors(self.priors)
+        self._epsilons = rounding.check_epsilons(self.epsilon, len(self._laws))
         chosen = _best_threshold(self._laws, self._epsilons) if threshold is None else _check(threshold)
         self._value, cases = _rule(self._laws, self._epsilons, chosen)
         self._static_threshold = chosen
@@ -111,7 +112,9 @@ def _stages(
             above = law.stop_losses(thresholds) + thresholds * at_least
             gain = 2.0 * p - 1.0
             stage = (law.mean, p - gain * at_least, (1.0 - p) * law.mean + gain * above)
-            known[id(law), epsilon] = stage
+            # A cap, not an eviction: memory must not grow with the number of distinct laws.
+            if len(known) < _KEPT:
+                known[id(law), epsilon] = stage
         yield stage
 
 

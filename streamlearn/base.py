@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import abc
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -262,6 +262,11 @@ class Stopper(Agent):
     def __repr__(self) -> str:
         # river's repr would print the priors, and an empirical prior is a log of private values.
         return f"{type(self).__name__}(horizon={self.horizon}, round={self.round}, stopped={self.stopped})"
+
+
+def lasting(given: Any) -> Any:
+    """Return an argument as it is, but an iterator as a list: it is stored, and will be read again."""
+    return list(given) if isinstance(given, Iterator) else given
 
 
 def unpack_stopper(stopper: Stopper, saved: dict[str, Any]) -> StopperState:

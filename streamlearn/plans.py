@@ -14,6 +14,7 @@ import msgspec
 from streamlearn.channels import OUT_OF, Channel
 from streamlearn.errors import ParameterError, PlanError
 from streamlearn.files import write_atomically
+from streamlearn.rounding import realised_epsilon, realised_ratio
 
 FORMAT = "streamlearn/reporting-plan"
 VERSION = 1
@@ -99,7 +100,11 @@ class ReportingPlan:
     @cached_property
     def epsilon(self) -> float:
         """The largest ε any stage really spends on its person."""
-        return max(channel.realised_epsilon for channel in self._channels)
+        # The logarithm is monotone, so only the largest ratio's is taken: each costs as much as thirty channels.
+        ratios = {pair: realised_ratio(*pair) for pair in {(c.below, c.above) for c in self._channels}}
+        if None in ratios.values():
+            return math.inf
+        return realised_epsilon(*max(ratios, key=lambda pair: ratios[pair] or 0))
 
     @cached_property
     def digest(self) -> str:

@@ -1,13 +1,20 @@
-"""What all tests share: reproducible hypothesis runs, and how many tests a whole run has."""
+"""What all tests share: reproducible runs, whatever their order, and how many tests a whole run has."""
 
 from __future__ import annotations
 
 import hypothesis
 import pytest
+import structlog
 
 # A deadline is a timed assertion, and a red run must be red again when it is repeated.
 hypothesis.settings.register_profile("streamlearn", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("streamlearn")
+
+
+def pytest_runtest_teardown() -> None:
+    # capture_logs leaves structlog configured, and every later replay in the same process would print its events.
+    structlog.reset_defaults()
+
 
 COLLECTED = pytest.StashKey[int]()
 

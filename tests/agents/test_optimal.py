@@ -209,3 +209,22 @@ def test_the_optimum_without_privacy_promises_nothing():
 def test_bad_input_is_named(instance, epsilon, error, words):
     with pytest.raises(error, match=words):
         LDPOptimalStopper(instance, epsilon)
+
+
+def _asks_without_privacy(laws, i):
+    levels = [1.0] * len(laws)
+    levels[i] = math.inf
+    return LDPOptimalStopper(laws, levels).cases[i] == "ask"
+
+
+def test_rounding_is_not_taken_for_a_finite_break_even():
+    laws = [priors.Discrete([3, 5], [0.6, 0.4]), priors.Discrete([2, 3], [0.46, 0.54]), 0.0]
+    assert LDPOptimalStopper(laws, 1.0).break_even_epsilons[0] == math.inf
+
+
+def test_break_even_is_finite_exactly_where_asking_can_help():
+    rng = np.random.default_rng(7)
+    for _ in range(100):
+        laws = [priors.Discrete(np.sort(rng.choice(9, 2, replace=False)), [0.46, 0.54]) for _ in range(3)]
+        for i, level in enumerate(LDPOptimalStopper(laws, 1.0).break_even_epsilons):
+            assert math.isfinite(level) is _asks_without_privacy(laws, i)

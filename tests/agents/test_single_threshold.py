@@ -126,3 +126,20 @@ def test_the_last_person_is_taken_whatever_it_says():
 def test_unknown_threshold(threshold):
     with pytest.raises(ParameterError, match="threshold"):
         SingleThresholdStopper([1.0, 2.0], 1.0, threshold)
+
+
+@pytest.mark.parametrize(
+    ("laws", "epsilon", "threshold"),
+    [
+        ([0.7] * 9 + [scipy.stats.uniform()], 1.0, "median"),
+        (UNIFORMS, 1.0, 0.0),
+        ([scipy.stats.uniform(0, 0.1)] * 3, 1.0, 0.9),
+        (UNIFORMS, 0.0, "median"),
+    ],
+)
+def test_nobody_is_asked_what_the_prior_already_says(laws, epsilon, threshold):
+    stopper = SingleThresholdStopper(laws, epsilon, threshold)
+    for channel, case in zip(stopper.plan, stopper.cases, strict=True):
+        assert channel.below == channel.at == channel.above
+        assert channel.epsilon == channel.realised_epsilon == 0.0
+        assert channel.case == case

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from instances import UNIFORMS, discrete_instances, enumerate_outcomes, mixed
 
+from streamlearn import priors
 from streamlearn.agents import LDPOptimalStopper, StaticStopper
 from streamlearn.errors import ParameterError
 
@@ -93,3 +95,15 @@ def test_everybody_has_one_threshold():
 def test_bad_threshold(threshold):
     with pytest.raises(ParameterError, match="threshold"):
         StaticStopper([1.0], 1.0, threshold=threshold)
+
+
+def test_memory_does_not_grow_with_the_number_of_distinct_laws():
+    laws = [priors.Uniform(0.0, 1.0 + i / 2000) for i in range(2000)]
+    tracemalloc.start()
+    try:
+        StaticStopper(laws, 1.0)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    # Two arrays of 1,024 doubles per law would be 33 MB; the stated bound is 10.5 MB.
+    assert peak < 10.5e6
