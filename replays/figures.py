@@ -121,15 +121,31 @@ def _figure(title: str) -> Figure:
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415 - an extra, and 300 ms
     except ImportError:
-        raise MissingExtraError('figures need matplotlib; run: pip install "streamlearn[plot]"') from None
+        raise MissingExtraError(
+            "figures need matplotlib;"
+            ' install streamlearn with its extra "plot" (in a checkout: pip install ".[plot]")'
+        ) from None
     figure = Figure(figsize=(9.6, 4.0), layout="constrained")
     figure.suptitle(title, fontsize=11)
     return figure
 
 
-def _save(figure: Figure, path: Path) -> None:
+def check_path(path: Path) -> None:
+    """Refuse a place where no figure can be written.
+
+    Raises
+    ------
+    ParameterError
+        If the name has another ending than a figure's, or its folder is missing.
+    """
     if path.suffix.lower() not in FORMATS:
         raise ParameterError(f"{path}: a figure's name must end in {', '.join(sorted(FORMATS))}")
+    if not path.parent.is_dir():
+        raise ParameterError(f"{path}: its folder does not exist; make it first")
+
+
+def _save(figure: Figure, path: Path) -> None:
+    check_path(path)
     for axes in figure.axes:
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(visible=True, color="0.92")

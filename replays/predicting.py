@@ -129,7 +129,7 @@ def replay_predictor(
     if plain and not progress:
         rounds, wrong = _at_once(items, agent)
     else:
-        shown = track(items, size="", total=None, enabled=progress)
+        shown = track(items, size="", enabled=progress)
         rounds, wrong = _in_turn(shown, agent, delay, moment, observers)
     return PredictionResult(type(agent).__name__, rounds, wrong, informative)
 

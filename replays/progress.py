@@ -9,8 +9,8 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def track(items: Iterable[T], size: str, total: int | None, enabled: bool) -> Iterator[T]:
-    """Yield ``items``, showing how many episodes have passed and how fast.
+def track(items: Iterable[T], size: str, enabled: bool) -> Iterator[T]:
+    """Yield ``items``, showing how many episodes have passed.
 
     Parameters
     ----------
@@ -18,15 +18,13 @@ def track(items: Iterable[T], size: str, total: int | None, enabled: bool) -> It
         Batches or episodes.
     size
         Name of the attribute that says how many episodes an item holds; empty: one.
-    total
-        Episodes in all, None where unknown.
     enabled
         Nothing is shown unless this is True and standard error is a terminal.
 
     Examples
     --------
     >>> from streamlearn.replays.progress import track
-    >>> list(track([1, 2], size="", total=2, enabled=False))
+    >>> list(track([1, 2], size="", enabled=False))
     [1, 2]
     """
     if not (enabled and sys.stderr.isatty()):
@@ -35,14 +33,12 @@ def track(items: Iterable[T], size: str, total: int | None, enabled: bool) -> It
     from rich import console, progress  # noqa: PLC0415 - 50 ms, only for whoever looks at a terminal
 
     columns = (
-        progress.TextColumn("replaying"),
-        progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        progress.TextColumn("episodes, {task.speed} a second"),
-        progress.TimeRemainingColumn(),
+        progress.SpinnerColumn(),
+        progress.TextColumn("{task.completed:,.0f} replayed"),
+        progress.TimeElapsedColumn(),
     )
     with progress.Progress(*columns, console=console.Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("replaying", total=total)
+        task = bar.add_task("replaying", total=None)
         for item in items:
             yield item
             bar.advance(task, getattr(item, size) if size else 1)

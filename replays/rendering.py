@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -10,6 +11,8 @@ from streamlearn.base import Stopper
 from streamlearn.priors import Prior
 from streamlearn.replays.results import Estimate, StoppingResult
 
+WIDE = 125
+"""Columns a terminal needs for a row of results with every interval."""
 MOST_ROWS = 40
 """Longer tables show their first and last rows only."""
 
@@ -82,16 +85,13 @@ def print_table(
     every_row
         Print all rows of a long table, not only its two ends.
     """
-    from rich import box, console, table  # noqa: PLC0415 - 50 ms, only for whoever prints a table
-
-    shown = table.Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
-    for i, heading in enumerate(columns):
-        shown.add_column(heading, justify="left" if i == 0 else "right", no_wrap=True)
-    for row in _ends(rows) if not every_row and len(rows) > MOST_ROWS else rows:
-        shown.add_row(*row)
-    # In a pipe a table keeps its columns whole, whatever width the terminal would have.
-    width = None if sys.stdout.isatty() else 200
-    console.Console(width=width, highlight=False).print(shown)
+    shown = list(rows) if every_row or len(rows) <= MOST_ROWS else list(_ends(rows))
+    widths = [max(map(len, column)) for column in zip(columns, *shown, strict=True)]
+    sys.stdout.write(f"{title}\n\n")
+    for row in [list(columns), ["─" * width for width in widths], *shown]:
+        cells = [row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]
+        sys.stdout.write("  ".join(cells).rstrip() + "\n")
+    sys.stdout.write("\n")
 
 
 def _ends(rows: Sequence[Sequence[str]]) -> Iterable[Sequence[str]]:
@@ -102,20 +102,29 @@ def _ends(rows: Sequence[Sequence[str]]) -> Iterable[Sequence[str]]:
 
 
 def print_results(title: str, results: Mapping[str, StoppingResult]) -> None:
-    """Print what a replay found, a row per agent, with its warnings below."""
+    """Print what a replay found, a row per agent, with its warnings below.
+
+    On a terminal that is too narrow for all columns the share of the non-private stopper (n.p.) goes without its
+    interval, and that of the maximum goes.
+    """
+    wide = not sys.stdout.isatty() or shutil.get_terminal_size().columns >= WIDE
+    headings = ["agent", "mean reward", "of non-private", "of max", "nobody", "asked", "ε ≤"]
     rows = [
         [
             name,
             estimate(result.reward),
-            estimate(result.of_maximum),
             estimate(result.of_reference),
+            estimate(result.of_maximum),
             f"{result.nobody:.1%}",
             f"{result.mean_asked:.2f}",
-            number(result.epsilon, 4),
+            number(result.epsilon, 3),
         ]
         for name, result in results.items()
     ]
-    headings = ["agent", "mean reward", "of maximum", "of optimum", "nobody", "asked", "ε at most"]
-    print_table(title, headings, rows)
+    if not wide:
+        headings[2:4] = ["of n.p."]
+        for row, result in zip(rows, results.values(), strict=True):
+            row[2:4] = ["–" if result.of_reference is None else number(result.of_reference.value, 3)]
+    print_table(title, headings, rows, every_row=True)
     for warning in {result.warning for result in results.values() if result.warning}:
         sys.stdout.write(f"warning: {warning}\n")

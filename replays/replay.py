@@ -294,7 +294,7 @@ def _drive(
     ideal = None if reference is None else coins.stages(reference.plan)
     compared = [*agents.values(), *([] if reference is None else [reference])]
     telemetry.emit(telemetry.REPLAY_STARTED, agents=len(agents))
-    for batch in track(_batches(stream), size="episodes", total=None, enabled=progress):
+    for batch in track(_batches(stream), size="episodes", enabled=progress):
         for agent in compared:
             _check_length(batch.ids[0], batch.values.shape[1], agent)
         values = np.ascontiguousarray(batch.values.T)  # stage-major: a stage is one run of memory

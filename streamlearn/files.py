@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from streamlearn.errors import StreamlearnError
+
+_PATIENCE = 30.0  # seconds to wait for a lock
 
 
 def write_atomically(path: str | Path, content: str | bytes, *, mode: int = 0o644) -> None:
@@ -37,7 +41,7 @@ def write_atomically(path: str | Path, content: str | bytes, *, mode: int = 0o64
     >>> target.read_text()
     '{}'
     """
-    target = Path(path)
+    target = _resolved(path)
     data = content.encode() if isinstance(content, str) else content
     temporary = None
     try:
@@ -63,6 +67,14 @@ def write_atomically(path: str | Path, content: str | bytes, *, mode: int = 0o64
     _sync_folder(target.parent)
 
 
+def _resolved(path: str | Path) -> Path:
+    """Return the file behind a name: replacing a symbolic link would leave two files where there was one."""
+    try:
+        return Path(path).resolve()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise StreamlearnError(f"{path!r} is no place for a file ({error}); choose another") from None
+
+
 def _sync_folder(folder: Path) -> None:
     """Make the new name survive a power cut, where the system lets a folder be opened."""
     with contextlib.suppress(OSError):
@@ -77,10 +89,12 @@ def _sync_folder(folder: Path) -> None:
 def exclusive(path: str | Path) -> Iterator[None]:
     """Hold a lock on ``path`` (through a file beside it) against other processes that do the same.
 
+    A symbolic link is followed first: two names of one file share one lock.
+
     Raises
     ------
     StreamlearnError
-        If the lock file cannot be made.
+        If ``path`` is no regular file, the lock file cannot be made, or another process holds it for half a minute.
 
     Examples
     --------
@@ -89,9 +103,9 @@ def exclusive(path: str | Path) -> Iterator[None]:
     >>> with exclusive(pathlib.Path(tempfile.mkdtemp()) / "memory.json"):
     ...     pass
     """
-    import fcntl  # noqa: PLC0415 - POSIX only, and only a command-line client needs it
-
-    target = Path(path)
+    target = _resolved(path)
+    if target.exists() and not target.is_file():
+        raise StreamlearnError(f"{target}: is not a regular file; choose another place")
     try:
         handle = os.open(target.with_name(f".{target.name}.lock"), os.O_CREAT | os.O_RDWR, 0o600)
     except OSError as error:
@@ -99,7 +113,29 @@ def exclusive(path: str | Path) -> Iterator[None]:
             f"{target}: cannot be locked ({error.strerror}); choose a writable place"
         ) from None
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        _wait_for_lock(handle, target)
         yield
     finally:
         os.close(handle)
+
+
+def _wait_for_lock(handle: int, target: Path) -> None:
+    import fcntl  # noqa: PLC0415 - POSIX only, and only a command-line client needs it
+
+    started = time.monotonic()
+    told = False
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            waited = time.monotonic() - started
+            if waited > _PATIENCE:
+                raise StreamlearnError(
+                    f"{target}: another process has held its lock for {_PATIENCE:.0f} s; end that one and try again"
+                ) from None
+            if waited > 1.0 and not told:
+                sys.stderr.write(f"waiting for another process that holds {target}\n")
+                told = True
+            time.sleep(0.02)
+        else:
+            return

@@ -116,8 +116,10 @@ class ReportingPlan:
 
     def __getitem__(self, round: int) -> Channel:  # noqa: A002 - the field's own word
         """Return the channel of one round, 1-based."""
-        if not 1 <= round <= len(self._channels):
-            raise PlanError(f"round must lie in 1..{len(self._channels)}, got {round}")
+        if type(round) is not int or not 1 <= round <= len(self._channels):
+            raise PlanError(
+                f"round must lie in 1..{len(self._channels)}, got {round}; ask whoever published the plan for yours"
+            )
         return self._channels[round - 1]
 
     def __len__(self) -> int:
@@ -172,11 +174,12 @@ class ReportingPlan:
         """
         try:
             text = Path(path).read_bytes()
-        except OSError as error:
-            raise PlanError(
-                f"plan {path}: cannot be read ({error.strerror}); give a file made by --plan"
-            ) from None
-        return cls.from_json(text)
+        except (OSError, ValueError) as error:
+            raise PlanError(f"plan {path!s}: cannot be read ({error}); give a file made by --plan") from None
+        try:
+            return cls.from_json(text)
+        except PlanError as error:
+            raise PlanError(f"plan {path!s}: {error}") from None
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:

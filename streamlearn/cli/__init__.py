@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -46,15 +46,27 @@ def _root(
 
 def main() -> None:
     """Run the command line; a user's mistake ends in one line on standard error, never in a traceback."""
+    if sys.stdout is None:
+        _fail("standard output is closed; give the answer somewhere to go")
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
     except StreamlearnError as error:
-        sys.stderr.write(f"error: {error}\n")
-        sys.exit(1)
-    except BrokenPipeError:
-        # Whoever read our output has gone. Python would complain once more when it flushes at exit.
+        _fail(str(error))
+    except OSError as error:
+        # Python would complain once more when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            _fail(f"the output cannot be written ({error.strerror}); free some space or write it elsewhere")
         sys.exit(1)
+
+
+def _fail(message: str) -> NoReturn:
+    if sys.stderr is not None:
+        sys.stderr.write(f"error: {message}\n")
+    sys.exit(1)
 
 
 from streamlearn.cli import stopping as stopping  # noqa: E402 - joins its commands to the app above

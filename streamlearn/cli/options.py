@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
@@ -48,6 +49,9 @@ Learn = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Plot = Annotated[Path | None, typer.Option("--plot", help="Write a figure: .png, .svg or .pdf.")]
+
+
+_NUMBER = re.compile(r"[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
 
 
 class LogOptions(NamedTuple):
@@ -148,14 +152,22 @@ def private_value() -> float:
     PrivateValueError
         If there is no number.
     """
-    text = sys.stdin.readline(1024).strip()
-    try:
-        return float(text)
-    except ValueError:
-        found = "nothing" if not text else "something that is not a number"
+    if sys.stdin is not None and sys.stdin.isatty():
+        sys.stderr.write("private value: ")
+        sys.stderr.flush()
+    text = (
+        ""
+        if sys.stdin is None
+        else sys.stdin.read(1024).strip()
+        if not sys.stdin.isatty()
+        else sys.stdin.readline()
+    )
+    if not _NUMBER.fullmatch(text.strip()):
+        found = "nothing" if not text else "something that is not one number"
         raise PrivateValueError(
-            f"value: {found} on standard input; pipe one finite number >= 0, as in: echo 0.7 | streamlearn report …"
-        ) from None
+            f"value: {found} on standard input; pipe one finite number >= 0, as in: echo 0.7 | streamlearn report ..."
+        )
+    return float(text)
 
 
 def default_memory() -> Path:

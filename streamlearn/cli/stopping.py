@@ -17,8 +17,10 @@ from streamlearn.errors import ParameterError
 if TYPE_CHECKING:
     from streamlearn.priors import Prior
     from streamlearn.replays import Estimate, RecordedStream, StoppingResult
+    from streamlearn.reporters import Reporter
 
 GRID = ("0", "0.25", "0.5", "0.75", "1", "1.5", "2", "3", "4", "5", "7", "10")
+DEFAULT_LIMIT = 1.0
 DEMO_GRID = ("0", "0.5", "1", "2", "3", "4", "5", "7")
 AGENTS = ("optimal", "static", "single-threshold")
 
@@ -72,6 +74,11 @@ def solve(
     stages = rendering.stage_rows(stopper, laws)
     if plan is not None:
         stopper.plan.save(plan)
+        if log is not None:
+            typer.echo(
+                "note: a plan learned from a log publishes thresholds that can be single values of it",
+                err=True,
+            )
     if as_json:
         _echo_json(figures | {"guarantee": str(stopper.guarantee), "stages": stages})
         return
@@ -86,13 +93,21 @@ def solve(
     typer.echo(f"guarantee: {stopper.guarantee}")
 
 
-@app.command(epilog="Example: echo 0.7 | streamlearn report --plan plan.json --round 3 --max-epsilon 1")
+@app.command(epilog="Example: echo 0.7 | streamlearn report --plan plan.json --round 3")
 def report(
     plan: Annotated[Path, typer.Option("--plan", help="The published plan.")],
     number: Annotated[int, typer.Option("--round", min=1, help="The round this person answers.")],
     max_epsilon: Annotated[
-        float, typer.Option("--max-epsilon", help="The person's own limit for one value.")
-    ] = 1.0,
+        float | None, typer.Option("--max-epsilon", help="The most one value may spend; 1 for a new memory.")
+    ] = None,
+    total_epsilon: Annotated[
+        float | None,
+        typer.Option("--total-epsilon", help="The most all values may spend; unlimited for a new memory."),
+    ] = None,
+    set_limit: Annotated[
+        bool,
+        typer.Option("--set-limit", help="Let the given limits replace those that the memory was made with."),
+    ] = False,
     event_id: Annotated[
         str,
         typer.Option(
@@ -107,26 +122,50 @@ def report(
 ) -> None:
     """Answer one round of a plan: reads the private value from standard input, prints one bit.
 
-    The client's key and what it answered are kept in a file: asked again it gives the same bit and spends nothing,
+    The client's key, limits and answers are kept in a file: asked again it gives the same bit and spends nothing,
     and a plan that asks for more than the limit is refused.
     """
     from streamlearn.files import exclusive  # noqa: PLC0415 - keeps --help fast
-    from streamlearn.reporters import Reporter, ReportingPlan  # noqa: PLC0415
+    from streamlearn.reporters import ReportingPlan  # noqa: PLC0415
 
-    published = ReportingPlan.load(plan)
-    channel = published[number]
+    channel = ReportingPlan.load(plan)[number]
     private = options.private_value() if channel.case == "ask" else None
     file = memory if memory is not None else options.default_memory()
     with exclusive(file):
-        reporter = Reporter.load(file) if file.exists() else Reporter(max_epsilon)
-        reporter.max_epsilon = max_epsilon
+        reporter = _client(file, {"max_epsilon": max_epsilon, "total_epsilon": total_epsilon}, set_limit)
+        before = len(reporter.ledger.entries)
         answer = reporter.report(value=private, channel=channel, event_id=event_id)
+        if channel.case == "ask" and len(reporter.ledger.entries) == before:
+            typer.echo(
+                f"note: {event_id!r} was asked this before; the same bit again, nothing spent", err=True
+            )
         # Before the bit leaves: a crash in between repeats the same bit, and spends nothing twice.
         reporter.save(file)
     if as_json:
         _echo_json({"round": answer.round, "bit": answer.bit, "event_id": answer.event_id})
     else:
         typer.echo(answer.bit)
+
+
+def _client(file: Path, limits: dict[str, float | None], set_limit: bool) -> Reporter:
+    """Return the client whose memory ``file`` is; its limits change only where that was asked for."""
+    from streamlearn.reporters import Reporter  # noqa: PLC0415 - keeps --help fast
+
+    given = {name: limit for name, limit in limits.items() if limit is not None}
+    if not file.exists():
+        return Reporter(
+            given.get("max_epsilon", DEFAULT_LIMIT), total_epsilon=given.get("total_epsilon", math.inf)
+        )
+    reporter = Reporter.load(file)
+    for name, limit in given.items():
+        option = f"--{name.replace('_', '-')}"
+        if limit != getattr(reporter, name) and not set_limit:
+            raise ParameterError(
+                f"{option} is {limit:g} and {file} was made with {getattr(reporter, name):g}; leave {option} out, "
+                "or add --set-limit to change it for good"
+            )
+        setattr(reporter, name, limit)
+    return reporter
 
 
 @app.command(
@@ -230,10 +269,13 @@ def _replay_log(
     from streamlearn.replays import replay_many  # noqa: PLC0415
     from streamlearn.replays.learning import split  # noqa: PLC0415
 
+    agents = list(dict.fromkeys(agents))
+    levels = options.levels(epsilons)
+    if plot is not None:
+        _check_plot(plot, levels)
     stream = how.read(log)
     parts = split(stream, options.learn_amount(learn))
     laws = parts.priors(pooled)
-    levels = options.levels(epsilons)
     stoppers = {
         f"{name}, ε = {text}": options.build_agent(name, laws, epsilon)
         for name in agents
@@ -271,9 +313,11 @@ def _show_results(
     scored = results["without privacy"].episodes
     rendering.print_results(f"priors from {taught} earlier episodes, scored on {scored} later ones", results)
     typer.echo(f"memory: {stream.memory}")
-    for what, count in left_out.items():
-        if count:
-            typer.echo(f"left out, {what.replace('_', ' ')}: {count}")
+    for reason, count in stream.skipped.items():
+        typer.echo(f"left out: {count} rows whose {reason}")
+    for what in ("skipped_episodes", "leftover_rows"):
+        if left_out[what]:
+            typer.echo(f"left out: {left_out[what]} {what.replace('_', ' ')}")
 
 
 def _sweep_priors(
@@ -281,8 +325,11 @@ def _sweep_priors(
 ) -> None:
     from streamlearn.replays import benchmarks, evaluate_policy, rendering  # noqa: PLC0415 - keeps --help fast
 
-    online, prophet = benchmarks.online(laws), benchmarks.prophet(laws)
+    agents = list(dict.fromkeys(agents))
     levels = options.levels(epsilons)
+    if plot is not None:
+        _check_plot(plot, levels)
+    online, prophet = benchmarks.online(laws), benchmarks.prophet(laws)
     rows: list[dict[str, Any]] = []
     for name in agents:
         for text, epsilon in levels.items():
@@ -326,10 +373,6 @@ def _plot(
     """Draw rows (mean, low, high of the reward, then of its share), agent by agent and level by level."""
     from streamlearn.replays.figures import Band, Curve, price_of_privacy  # noqa: PLC0415 - keeps --help fast
 
-    if any(isinstance(level, list) or math.isinf(level) for level in levels.values()):
-        raise ParameterError(
-            "--plot needs finite privacy levels that everybody shares; leave out lists and inf"
-        )
     epsilons = np.array(list(levels.values()), dtype=float)
     order = np.argsort(epsilons)
     figures = np.array(rows).reshape(len(agents), len(levels), 6)[:, order].transpose(0, 2, 1)
@@ -338,6 +381,17 @@ def _plot(
         for name, figure in zip(agents, figures, strict=True)
     ]
     price_of_privacy(path, title, curves, optimum=optimum, maximum=maximum, horizon=horizon)
+
+
+def _check_plot(path: Path, levels: dict[str, float | list[float]]) -> None:
+    """Refuse a figure that cannot be drawn or written before the work, not after it."""
+    from streamlearn.replays.figures import check_path  # noqa: PLC0415 - keeps --help fast
+
+    check_path(path)
+    if any(isinstance(level, list) or math.isinf(level) for level in levels.values()):
+        raise ParameterError(
+            "--plot needs finite privacy levels that everybody shares; leave out lists and inf"
+        )
 
 
 def _echo_json(figures: Any) -> None:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import json
 import math
 import os
+import pty
+import signal
 import stat
+import struct
 import subprocess
 import sys
+import termios
 
 import pytest
 from instances import UNIFORMS
 
 from streamlearn.agents import LDPOptimalStopper
-from streamlearn.reporters import ReportingPlan
+from streamlearn.reporters import Reporter, ReportingPlan
 
 TEN = "10*uniform(0,1)"
 
@@ -95,16 +100,92 @@ def test_report_prints_one_bit_and_repeats_it(run, plan):
     assert bits <= {"0\n", "1\n"}
 
 
+def test_a_repeated_answer_is_not_taken_for_a_new_one(run, plan):
+    assert run("report", "--plan", plan, "--round", 3, text="0.7").stderr == ""
+    assert "the same bit again" in run("report", "--plan", plan, "--round", 3, text="0.1").stderr
+
+
 def test_report_refuses_a_second_round_of_the_same_value(run, plan):
     run("report", "--plan", plan, "--round", 3, text="0.7")
     error = run("report", "--plan", plan, "--round", 4, text="0.7", code=1).stderr
     assert "0.7" not in error
-    assert (
-        json.loads(
-            run("report", "--plan", plan, "--round", 4, "--max-epsilon", 2, "--json", text="0.7").stdout
-        )["round"]
-        == 4
-    )
+
+
+def test_a_limit_lasts_until_it_is_set_anew(run, tmp_path):
+    half = tmp_path / "half.json"
+    LDPOptimalStopper(UNIFORMS, 0.5).plan.save(half)
+    ask = ("report", "--plan", half, "--memory", "m.json", "--round")
+    run(*ask, 8, "--max-epsilon", 0.5, text="0.7")
+    run(*ask, 9, text="0.7", code=1)  # the memory's own limit, not the default
+    assert "--set-limit" in run(*ask, 9, "--max-epsilon", 1, text="0.7", code=1).stderr
+    run(*ask, 9, "--max-epsilon", 1, "--set-limit", text="0.7")
+    run(*ask, 8, "--event-id", "b", "--total-epsilon", 1.2, "--set-limit", text="0.7", code=1)
+    run(*ask, 8, "--event-id", "b", "--total-epsilon", 1.5, "--set-limit", text="0.7")
+
+
+def test_two_names_of_one_memory_share_its_limit(run, plan, tmp_path):
+    run("report", "--plan", plan, "--round", 2, "--event-id", "other", "--memory", "real.json", text="0.7")
+    (tmp_path / "link.json").symlink_to("real.json")
+    run("report", "--plan", plan, "--round", 3, "--memory", "link.json", text="0.7")
+    assert (tmp_path / "link.json").is_symlink()
+    run("report", "--plan", plan, "--round", 4, "--memory", "real.json", text="0.7", code=1)
+
+
+def test_reports_at_once_lose_no_ledger_entry(plan, tmp_path):
+    command = [
+        sys.executable,
+        "-m",
+        "streamlearn",
+        "report",
+        "--plan",
+        plan,
+        "--round",
+        "1",
+        "--memory",
+        "m.json",
+    ]
+    running = [
+        subprocess.Popen(
+            [*command, "--event-id", f"e{i}"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=tmp_path,
+        )
+        for i in range(4)
+    ]
+    for one in running:
+        with one:
+            assert one.communicate("0.7", timeout=120)[0] in {"0\n", "1\n"}
+    ledger = Reporter.load(tmp_path / "m.json").ledger
+    assert {entry.event_id for entry in ledger.entries} == {f"e{i}" for i in range(4)}
+
+
+@pytest.mark.parametrize(
+    ("redirection", "words"), [("<&-", "nothing"), (">/dev/full", "written"), (">&-", "closed")]
+)
+def test_closed_and_full_ends(plan, tmp_path, redirection, words):
+    line = f"{sys.executable} -m streamlearn report --plan {plan} --round 1 --memory m.json {redirection}"
+    done = subprocess.run(
+        ["bash", "-c", line if "<" in redirection else f"echo 0.7 | {line}"],
+        capture_output=True, text=True, cwd=tmp_path, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: ")
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_an_interrupt_is_quiet(tmp_path):
+    solve = subprocess.Popen(
+        [sys.executable, "-m", "streamlearn", "solve", "200000*uniform(0,1)", "--all"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path,
+    )  # fmt: skip
+    with solve:
+        assert solve.stdout.read(1)  # it has begun to print: far more follows than a pipe holds
+        solve.send_signal(signal.SIGINT)
+        assert b"Traceback" not in solve.communicate(timeout=120)[1]
+    assert solve.returncode == 130
 
 
 def test_report_refuses_what_exceeds_the_limit(run, plan):
@@ -122,7 +203,9 @@ def test_a_clients_memory_is_its_own(run, plan, tmp_path):
     assert "0.7" not in memory.read_text()
 
 
-@pytest.mark.parametrize("text", ["", "secret-3.25", "nan", "inf", "-3.25", "1e999"])
+@pytest.mark.parametrize(
+    "text", ["", "secret-3.25", "nan", "inf", "-3.25", "1e999", "3_25", "٣", "3.25\n3.25"]
+)
 def test_an_unusable_value_is_not_quoted(run, plan, text):
     error = run("report", "--plan", plan, "--round", 1, text=text, code=1).stderr
     assert "3.25" not in error
@@ -175,6 +258,36 @@ def test_replay_skips_malformed_rows_on_request(run, log):
     assert sum(found["left_out"]["skipped_rows"].values()) == 1
 
 
+def test_the_same_agent_twice_is_one(run, log):
+    run("replay", log, "-a", "optimal", "-a", "optimal", "-e", 1, "-e", 2, "-e", 1, "--plot", "twice.png")
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_a_table_fits_its_terminal(log, width):
+    parent, child = pty.openpty()
+    fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
+    replay = subprocess.Popen(
+        [sys.executable, "-m", "streamlearn", "replay", log, "-e", "1"],
+        stdout=child, stderr=subprocess.DEVNULL, env={**os.environ, "COLUMNS": str(width)},
+    )  # fmt: skip
+    os.close(child)
+    shown = b""
+    with replay, os.fdopen(parent, "rb", buffering=0) as terminal:
+        while chunk := _read(terminal):
+            shown += chunk
+    starts = ("agent", "optimal", "static", "single", "without")
+    table = [line for line in shown.decode().splitlines() if line.startswith(starts)]
+    assert len(table) == 5
+    assert max(map(len, table)) <= width
+
+
+def _read(terminal):
+    try:
+        return terminal.read(4096)
+    except OSError:  # the other end has closed
+        return b""
+
+
 def test_sweep_is_exact_under_priors(run, tmp_path):
     found = json.loads(
         run("sweep", TEN, "-a", "optimal", "-e", 1, "-e", 5, "--json", "--plot", "s.svg").stdout
@@ -210,6 +323,9 @@ def test_sweep_on_a_log(run, log):
         ["solve", TEN, "-a", "single-threshold:mean"],
         ["solve", TEN, "--plan", "no/such/place/plan.json"],
         ["sweep", TEN, "--plot", "curve.txt"],
+        ["sweep", TEN, "--plot", "no/such/curve.png"],
+        ["demo", "--out", "bids.csv"],
+        ["report", "--plan", "bids.csv", "--round", "1"],
         ["sweep", TEN, "-e", "inf", "--plot", "curve.png"],
         ["replay", "missing.csv"],
         ["replay", "."],
@@ -254,7 +370,8 @@ def test_a_closed_pipe_is_no_traceback(tmp_path):
 def test_help_and_version(run):
     assert "report" in run("--help").stdout
     for command in ("solve", "report", "replay", "sweep", "demo"):
-        assert "Example: streamlearn" in run(command, "--help").stdout or command == "report"
+        shown = " ".join(run(command, "--help").stdout.replace("echo 0.7 | ", "").split())
+        assert f"Example: streamlearn {command}" in shown
     assert run("--version").stdout.startswith("streamlearn ")
 
 
