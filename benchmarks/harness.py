@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import statistics
 import time
 from collections.abc import Callable
@@ -48,6 +49,8 @@ def measure(target: Target, pairs: int) -> Measured:
     sides = [target.ours] + ([target.peer] if target.peer else [])
     for side in sides:
         side.run()
+    gc.collect()
+    gc.freeze()  # what the other targets hold must not be walked through during this one
     times: list[list[float]] = [[] for _ in sides]
     for _ in range(pairs):
         for side, kept in zip(sides, times, strict=True):

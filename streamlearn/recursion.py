@@ -148,8 +148,8 @@ def solve_grid(priors: Sequence[Prior], epsilons: Sequence[float]) -> Floats:
             continue
         excess = prior.stop_losses(w)
         excess *= gain
+        excess += lies[id(prior)]
         np.multiply(p, w, out=value)
-        value += lies[id(prior)]
         value += excess
         np.maximum(value, w, out=value)
         if w[0] < prior.mean:

@@ -133,13 +133,17 @@ ARRAY: Functions[Floats] = cast("Functions[Floats]", _Array())
 
 def density(z: V, f: Functions[V], origin: float = 0.0) -> V:
     """Return the standard normal density at ``z``, in units of e^(-origin²/2)."""
-    return _DENSITY * f.exp((origin - z) * (origin + z) * 0.5)
+    square = (z - origin) * (z + origin) if origin else z * z
+    return _DENSITY * f.exp(-0.5 * square)
 
 
 def normal_excess(z: V, f: Functions[V]) -> V:
     """Return E(N - z)+ of a standard normal N."""
-    # One number can afford the continued fraction and all digits, a hundred at once cannot.
-    return f.piecewise(z > FAR, far_excess if f is SCALAR else _scaled_excess, _near_excess, z)
+    # One number can afford the continued fraction and all digits. A hundred at once cannot, nor to be split in two:
+    # the scaled form serves all of them above 0.
+    if f is SCALAR:
+        return f.piecewise(z > FAR, far_excess, _near_excess, z)
+    return f.piecewise(z > 0.0, _scaled_excess, _near_excess, z)
 
 
 def _near_excess(z: V, f: Functions[V]) -> V:

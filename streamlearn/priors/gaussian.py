@@ -130,7 +130,8 @@ class LogNormal(LocationScale):
 
     def _excess(self, z: V, f: Functions[V]) -> V:
         d = f.log(z) / self._sigma
-        return f.piecewise(d > FAR + self._sigma, self._far_excess, self._near_excess, z, d)
+        split = FAR if f is SCALAR else 0.0  # as in normal_excess
+        return f.piecewise(d > split + self._sigma, self._far_excess, self._near_excess, z, d)
 
     def _near_excess(self, z: V, d: V, f: Functions[V]) -> V:
         return self._growth * f.normal_tail(d - self._sigma) - z * f.normal_tail(d)
