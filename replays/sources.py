@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 import stat
 import sys
 import zlib
 from collections.abc import Iterator
-from io import BufferedIOBase
 from pathlib import Path
 from typing import NamedTuple
 
@@ -117,18 +117,26 @@ def blocks(source: Source) -> Iterator[bytes]:
     StreamError
         If the operating system refuses.
     """
-    with _spoken(source.name), _opened(source) as file:
-        while block := file.read1(BLOCK):
+    with _spoken(source.name):
+        yield from _standard_input() if source.path is None else _stored(source.path)
+
+
+def _stored(path: Path) -> Iterator[bytes]:
+    # A bare descriptor: a file object left in a cycle could be finalised before this generator closes it.
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        while block := os.read(handle, BLOCK):
             yield block
+    finally:
+        os.close(handle)
 
 
-def _opened(source: Source) -> contextlib.AbstractContextManager[BufferedIOBase]:
-    if source.path is not None:
-        return source.path.open("rb")
-    binary = getattr(sys.stdin, "buffer", None)
+def _standard_input() -> Iterator[bytes]:
+    binary = getattr(sys.stdin, "buffer", None)  # it is not ours to close
     if binary is None:
         raise StreamError("standard input is not open for bytes; give a file")
-    return contextlib.nullcontext(binary)  # it is not ours to close
+    while block := binary.read1(BLOCK):
+        yield block
 
 
 def unpacked(source: Source) -> tuple[bool, Iterator[bytes]]:

@@ -381,7 +381,7 @@ def test_paths_that_are_no_files(tmp_path, monkeypatch):
 
     path = tmp_path / "log"
     path.write_text("bid\n1\n")
-    monkeypatch.setattr(Path, "open", refuse)  # these tests may run as root, whom no mode keeps out
+    monkeypatch.setattr(os, "open", refuse)  # these tests may run as root, whom no mode keeps out
     assert told(path) == f"{path}: no permission to read it; ask its owner or change its mode"
 
 
