@@ -88,11 +88,16 @@ def solve(priors: Sequence[Prior], epsilons: Sequence[float]) -> Solution:
             case, value = "skip", w
         if asking > value * TIE:
             case, value = "ask", asking
-        repeats = _run(priors, epsilons, stage) if value == w else 1
-        values.extend([value] * repeats)
-        cases.extend([case] * repeats)
+        if value == w:
+            repeats = _run(priors, epsilons, stage)
+            values.extend([value] * repeats)
+            cases.extend([case] * repeats)
+            stage -= repeats
+            continue
+        values.append(value)
+        cases.append(case)
         w = value
-        stage -= repeats
+        stage -= 1
     values.reverse()
     cases.reverse()
     return Solution(values, cases)
