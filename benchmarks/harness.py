@@ -27,6 +27,7 @@ class Target(NamedTuple):
     most_microseconds: float | None  # per unit of ours
     least_ratio: float | None  # peer's time per unit over ours
     most_ratio: float | None = None  # ours over the peer's, per call
+    most_more: float | None = None  # microseconds per unit that ours may take beyond the peer's
 
 
 class Measured(NamedTuple):
@@ -72,6 +73,10 @@ def measure(target: Target, pairs: int) -> Measured:
         bounds.append(f"<= {target.most_ratio:g} x the peer's call ({calls:.1f} x)")
         met &= calls <= target.most_ratio
     peer = statistics.median(times[1])
+    if target.most_more is not None:
+        more = statistics.median(own - other for own, other in zip(*times, strict=True))
+        bounds.append(f"<= {target.most_more:g} µs more ({more:.3f})")
+        met &= more <= target.most_more
     return Measured(
         target.name,
         target.unit,

@@ -187,7 +187,7 @@ class Clock:
         wrong: Wrong = {}
         instants: list[int | float] = []
         for place, cell in enumerate(cells):
-            kind, instant = _instant(cell)
+            kind, instant = instant_of(cell)
             self._kind = self._kind or kind
             if kind is None:
                 wrong[place] = "is empty" if is_empty(cell) else "is neither a number nor an ISO 8601 time"
@@ -197,8 +197,15 @@ class Clock:
         return _packed(instants), wrong
 
 
-def _instant(cell: Any) -> tuple[Kind | None, int | float]:
-    """Return the kind of one time and its place on the axis of that kind; no kind if it is no time."""
+def instant_of(cell: Any) -> tuple[Kind | None, int | float]:
+    """Return the kind of one time and its place on the axis of that kind; no kind if it is no time.
+
+    Examples
+    --------
+    >>> from streamlearn.replays.cells import instant_of
+    >>> instant_of("7.5"), instant_of("soon")
+    (('number', 7.5), (None, 0))
+    """
     try:
         kind, instants = _alike([cell.strip() if isinstance(cell, str) else cell])
     except (OverflowError, TypeError, ValueError):

@@ -11,7 +11,15 @@ from typing import NamedTuple, Protocol
 from streamlearn.errors import StreamError
 from streamlearn.replays import cells, sources
 from streamlearn.replays.cells import Clock
-from streamlearn.replays.rows import Chunk, Complaint, Complaints, Reading, Unit, chunk_of_cells
+from streamlearn.replays.rows import (
+    Chunk,
+    Complaint,
+    Complaints,
+    Reading,
+    Record,
+    Unit,
+    chunk_of_cells,
+)
 from streamlearn.replays.sources import Text
 
 _DELIMITERS = ",;\t|"
@@ -149,6 +157,14 @@ class CsvTable:
             yield chunk_of_cells(
                 reading, clock, columns, cells.text_values, lines=lines, complaints=complaints
             )
+
+    def records(self) -> Iterator[Record]:
+        """Yield the rows with all their cells, as text; can be asked instead."""
+        for columns, lines, complaints in self._records(list(range(len(self.names)))):
+            rows = zip(*(column or [] for column in columns), strict=True)
+            for place, (line, row) in enumerate(zip(lines, rows, strict=True)):
+                fault = complaints[place].reason if place in complaints else None
+                yield Record(line, dict(zip(self.names, row, strict=True)), fault)
 
     def _records(self, places: list[int | None]) -> Iterator[_Records]:
         """Yield the cells in the columns at ``places``, of the rows of about one block of text at a time.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,6 +16,8 @@ from streamlearn.priors.base import Floats
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from streamlearn.replays.predictions import PredictionResult
 
 # Okabe and Ito's colours, distinguishable with any colour vision; a marker each, so that grey print works too.
 STYLES = (("#0072B2", "o"), ("#D55E00", "s"), ("#009E73", "^"), ("#CC79A7", "D"), ("#E69F00", "v"))
@@ -152,3 +154,44 @@ def _save(figure: Figure, path: Path) -> None:
     drawn = io.BytesIO()
     figure.savefig(drawn, format=path.suffix[1:].lower(), dpi=150)
     write_atomically(path, drawn.getvalue())
+
+
+def mistake_curves(path: str | Path, title: str, results: Mapping[str, PredictionResult]) -> None:
+    """Draw the mistakes of predictors as a stream goes on.
+
+    Parameters
+    ----------
+    path
+        Where to write: .png, .svg or .pdf; whole or not at all.
+    title
+        What was replayed.
+    results
+        By the predictors' names.
+
+    Raises
+    ------
+    MissingExtraError, ParameterError, StreamlearnError
+        As :func:`price_of_privacy`.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from streamlearn.agents import SOA
+    >>> from streamlearn.hypotheses import Thresholds
+    >>> from streamlearn.replays import replay_many
+    >>> from streamlearn.replays.figures import mistake_curves
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "mistakes.svg"
+    >>> mistake_curves(file, "an example", replay_many([(3, True), (2, False)], {"SOA": SOA(Thresholds(9))}))
+    >>> file.read_text().startswith("<?xml")
+    True
+    """
+    figure = _figure(title)
+    axes = figure.subplots()
+    for (name, result), (colour, marker) in zip(results.items(), STYLES * len(results), strict=False):
+        counts, mistakes = result.curve()
+        label = f"{name}: {result.mistakes}"
+        every = max(1, len(counts) // 8)
+        axes.plot(counts, mistakes, color=colour, marker=marker, markevery=every, markersize=5, label=label)
+    axes.set(xlabel="events", ylabel="mistakes so far", ylim=(0, None))
+    axes.legend(loc="upper left", fontsize=9, frameon=False)
+    _save(figure, Path(path))

@@ -13,7 +13,15 @@ from streamlearn.errors import StreamError
 from streamlearn.replays import cells
 from streamlearn.replays.cells import Clock
 from streamlearn.replays.columns import Columns
-from streamlearn.replays.rows import Chunk, Complaint, Complaints, Reading, Unit, chunk_of_cells
+from streamlearn.replays.rows import (
+    Chunk,
+    Complaint,
+    Complaints,
+    Reading,
+    Record,
+    Unit,
+    chunk_of_cells,
+)
 from streamlearn.replays.sources import Text
 
 _SAMPLE = 100  # objects looked at to tell which columns are numbers
@@ -66,6 +74,15 @@ class JsonTable:
             elif any(map(str.strip, lines)):
                 yield self._looked_at(reading, clock, first, lines)
 
+    def records(self) -> Iterator[Record]:
+        """Yield the objects with all their members; can be asked instead."""
+        for first, text in self._texts:
+            for number, line in enumerate(text.removesuffix("\n").split("\n"), start=first):
+                if line.strip():
+                    row = _parsed(line)
+                    fault = None if isinstance(row, dict) else _misfit(row)
+                    yield Record(number, row if isinstance(row, dict) else {}, fault)
+
     def _looked_at(self, reading: Reading, clock: Clock, first: int, lines: list[str]) -> Chunk:
         """Return a chunk of lines, any of which but not all may be blank or malformed."""
         complaints: Complaints = {}
@@ -74,9 +91,7 @@ class JsonTable:
         for place, (_, line) in enumerate(written):
             row = _parsed(line)
             if not isinstance(row, dict):
-                complaints[place] = Complaint(
-                    None, "is malformed JSON" if row is None else "is not a JSON object"
-                )
+                complaints[place] = Complaint(None, _misfit(row))
                 row = {}
             rows.append(row)
         columns = [None if name is None else [row.get(name) for row in rows] for name in reading.columns]
@@ -92,6 +107,10 @@ def _parsed(line: str) -> object:
         return json.loads(line)
     except (ValueError, RecursionError):
         return None
+
+
+def _misfit(row: object) -> str:
+    return "is malformed JSON" if row is None else "is not a JSON object"
 
 
 def _are_numbers(column: list[Any]) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from streamlearn.errors import ParameterError, StreamError
 from streamlearn.priors import Empirical
 from streamlearn.priors.base import Floats
-from streamlearn.replays.replay import BATCH
+from streamlearn.replays.stopping import BATCH
 from streamlearn.replays.streams import EpisodeBatch, RecordedStream
 from streamlearn.rounding import as_float
 

@@ -12,7 +12,18 @@ from streamlearn.priors.base import Floats
 from streamlearn.replays import cells
 from streamlearn.replays.cells import Clock, Instants, Wrong
 from streamlearn.replays.columns import Columns, shown
-from streamlearn.replays.rows import NOWHERE, UNNAMED, Chunk, Complaints, Reading, Runs, Unit, blame, runs_of
+from streamlearn.replays.rows import (
+    NOWHERE,
+    UNNAMED,
+    Chunk,
+    Complaints,
+    Reading,
+    Record,
+    Runs,
+    Unit,
+    blame,
+    runs_of,
+)
 from streamlearn.replays.sources import Source
 
 try:
@@ -100,6 +111,15 @@ class ParquetTable:
                 lines = range(first, first + batch.num_rows)
                 first += batch.num_rows
                 yield reading.chunk(values, times, runs, lines, complaints)
+
+    def records(self) -> Iterator[Record]:
+        """Yield the rows with all their cells; can be asked instead."""
+        first = 1
+        with _opened(self._source) as file:
+            for batch in file.iter_batches(batch_size=_ROWS):
+                for line, row in enumerate(batch.to_pylist(), start=first):
+                    yield Record(line, row, None)
+                first += batch.num_rows
 
     def _check_types(self, columns: Columns) -> None:
         value, episode, time = (name and _plain(self._schema.field(name).type) for name in columns)

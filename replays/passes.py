@@ -56,10 +56,11 @@ def opened(source: Source, form: Format | None) -> Table:
     try:
         return tables.open_table(source, form)
     except DamagedError as damage:
-        raise _damaged(source, damage, rows=0) from None
+        raise damaged(source, damage, rows=0) from None
 
 
-def _damaged(source: Source, damage: DamagedError, rows: int) -> StreamError:
+def damaged(source: Source, damage: DamagedError, rows: int) -> StreamError:
+    """Return the error for compressed bytes that break off after so many rows."""
     return StreamError(f"{source.name}: {damage} after {rows} whole rows; copy or pack it again")
 
 
@@ -98,7 +99,7 @@ class Pass:
         try:
             yield from self._grouped(table.chunks(self.reading))
         except DamagedError as damage:
-            raise _damaged(self._settings.source, damage, self.reading.rows) from None
+            raise damaged(self._settings.source, damage, self.reading.rows) from None
 
     def _grouped(self, chunks: Iterator[Chunk]) -> Iterator[Episodes]:
         reading, sort = self.reading, self._settings.sort

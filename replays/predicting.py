@@ -10,21 +10,22 @@ import heapq
 import itertools
 from array import array
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
 
-import msgspec
 import numpy as np
-import numpy.typing as npt
 
-from streamlearn.errors import ParameterError, StreamError
+from streamlearn.errors import StreamError
+from streamlearn.prediction import Predictor
+from streamlearn.privacy import Guarantee
+from streamlearn.replays.predictions import PredictionResult
 from streamlearn.replays.progress import track
-from streamlearn.replays.scores import Interval
+from streamlearn.replays.schedules import Delay, Event, Moment, events_to_wait, scheduled
 
-Delay: TypeAlias = Any
-"""How long a label takes: None, a number of events, a duration, a feature's name, or a function of (x, y)."""
-Moment: TypeAlias = str | Callable[[Any], Any] | None
-"""When an event is: its number, the name of a feature, or a function of x."""
+Observers: TypeAlias = Sequence[Any]
+Item: TypeAlias = Sequence[Any]
+"""An event: (x, y), perhaps with a dict of keywords."""
+_PAIR = 2
 
 
 class Predicting(Protocol):
@@ -37,203 +38,181 @@ class Predicting(Protocol):
         """Take in the label."""
 
 
-class PredictionResult(msgspec.Struct, frozen=True):
-    """How one predictor fared on a stream.
-
-    Parameters
-    ----------
-    agent
-        Its name.
-    rounds
-        Events predicted.
-    wrong
-        The events, counted from 0, on which the prediction was wrong; increasing.
-    informative
-        The stream's informative events, if it says which they are.
-
-    Examples
-    --------
-    >>> from streamlearn.agents import SOA
-    >>> from streamlearn.hypotheses import Thresholds
-    >>> from streamlearn.replays import replay
-    >>> result = replay([(x, x >= 6) for x in range(1, 8)], SOA(Thresholds(7)))
-    >>> result.rounds, result.mistakes <= 3
-    (7, True)
-    """
-
-    agent: str
-    rounds: int
-    wrong: npt.NDArray[np.int64]
-    informative: npt.NDArray[np.int64] | None = None
-
-    @property
-    def mistakes(self) -> int:
-        """The number of wrong predictions."""
-        return len(self.wrong)
-
-    @property
-    def score(self) -> float:
-        """The share of right predictions."""
-        return 1.0 - self.mistakes / self.rounds
-
-    @property
-    def informative_mistakes(self) -> int | None:
-        """The wrong predictions on informative events; None where the stream does not say which they are."""
-        return None if self.informative is None else int(np.isin(self.wrong, self.informative).sum())
-
-    @property
-    def interval(self) -> Interval:
-        """A 95 % interval of :attr:`score` if events were independent (Wilson); streams often are not."""
-        z2, n, p = 1.959963984540054**2, self.rounds, self.score
-        centre = (p + z2 / (2 * n)) / (1 + z2 / n)
-        half = np.sqrt(z2 * (p * (1 - p) / n + z2 / (4 * n * n))) / (1 + z2 / n)
-        return Interval(float(centre - half), float(centre + half))
-
-    def curve(self, points: int = 200) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Return event counts and the mistakes made by then: two arrays of at most ``points`` entries."""
-        counts = np.unique(np.linspace(1, self.rounds, min(points, self.rounds)).astype(np.int64))
-        return counts, np.searchsorted(self.wrong, counts, side="left")
-
-    def summary(self) -> str:
-        """Return the figures as a few lines of text."""
-        lines = [f"{self.agent}: {self.mistakes} mistakes in {self.rounds} rounds ({self.score:.2%} right)"]
-        if self.informative is not None:
-            lines.append(f"  on the {len(self.informative)} informative rounds: {self.informative_mistakes}")
-        return "\n".join(lines)
-
-
-class _Labelled(NamedTuple):
-    """An event whose label has come."""
-
-    event: int
-    x: Any
-    y: Any
-    extra: dict[str, Any]
-    prediction: Any
-
-
-def replay_predictor(
+def replay_predictors(
     stream: Iterable[Any],
-    agent: Predicting,
+    agents: Mapping[str, Predicting],
     delay: Delay,
     moment: Moment,
-    observers: Sequence[Any],
+    observers: Mapping[str, Observers],
     progress: bool,
-) -> PredictionResult:
-    """Drive one predictor; the arguments are those of :func:`streamlearn.replays.replay`."""
-    first, items = _begun(stream)
-    informative = getattr(stream, "informative", None)
-    if informative is not None:
-        informative = np.asarray(informative, dtype=np.int64)
-    plain = delay is None and moment is None and not observers and len(first) == 2
-    if plain and not progress:
-        rounds, wrong = _at_once(items, agent)
+) -> dict[str, PredictionResult]:
+    """Drive predictors side by side; the arguments are those of :func:`streamlearn.replays.replay_many`."""
+    wait = events_to_wait(stream, delay, moment)
+    late = wait is None or wait > 1
+    sides = [_Side(name, agent, observers.get(name, ()), late) for name, agent in agents.items()]
+    if wait is None:
+        _, events = _begun(scheduled(stream, delay, moment))
+        rounds = _after_times(_shown(events, progress), _Panel(sides))
     else:
-        shown = track(items, size="", enabled=progress)
-        rounds, wrong = _in_turn(shown, agent, delay, moment, observers)
-    return PredictionResult(type(agent).__name__, rounds, wrong, informative)
+        first, items = _begun(iter(stream))
+        rounds = _in_order(_shown(items, progress), sides, wait, simple=len(first) == _PAIR)
+    informative = getattr(stream, "informative", None)
+    return {side.name: side.result(rounds, informative) for side in sides}
 
 
-def _begun(stream: Iterable[Any]) -> tuple[Any, Iterator[Any]]:
+def _begun(items: Iterator[Any]) -> tuple[Any, Iterator[Any]]:
     """Return the first event, and all of them."""
-    items = iter(stream)
     first = next(items, None)
     if first is None:
         raise StreamError("the stream is empty; give at least one event")
     return first, itertools.chain([first], items)
 
 
-def _in_turn(
-    items: Iterator[Any], agent: Predicting, delay: Delay, moment: Moment, observers: Sequence[Any]
-) -> tuple[int, npt.NDArray[np.int64]]:
-    """Drive one predictor whose labels may be late."""
-    learn = agent.learn_one
-    updates = [getattr(observer, "update", observer) for observer in observers]
-    wrong = array("q")
-    rounds = 0
-    for event, x, y, extra, predicted in _labelled(items, agent, delay, moment):
-        rounds += 1
+def _shown(items: Iterator[Any], progress: bool) -> Iterator[Any]:
+    return track(items, size="", enabled=True) if progress else items
+
+
+class _Side:
+    """One of the predictors of a pass, and what it has got wrong."""
+
+    def __init__(self, name: str, agent: Predicting, observers: Observers, late: bool) -> None:
+        self.name = name
+        self.agent = agent
+        self.wrong = array("q")
+        # Late labels may overtake each other, so an agent that takes numbers is told which round they are for.
+        self.numbered = late and isinstance(agent, Predictor)
+        # A bound on mistakes counts on every label being learned before the next prediction.
+        self.mistake_bound = None if late else getattr(agent, "mistake_bound", None)
+        self.predict: Callable[..., Any] = agent.predict_one
+        self.learn: Callable[..., Any] = agent.learn_one
+        self.updates = [getattr(observer, "update", observer) for observer in observers]
+
+    def result(self, rounds: int, informative: Any) -> PredictionResult:
+        return PredictionResult(
+            agent=self.name,
+            rounds=rounds,
+            wrong=np.sort(np.frombuffer(self.wrong, dtype=np.int64)),
+            informative=None if informative is None else np.asarray(informative, dtype=np.int64),
+            guarantee=getattr(self.agent, "guarantee", Guarantee.none()),
+            mistake_bound=self.mistake_bound,
+        )
+
+
+def _in_order(items: Iterator[Item], sides: Sequence[_Side], wait: int, *, simple: bool) -> int:
+    """Drive predictors whose labels all come ``wait`` events later; return how many events there were."""
+    if len(sides) > 1 or not simple:
+        return _after_events(items, _Panel(sides), wait)
+    return _late(items, sides[0], wait) if wait > 1 else _at_once(items, sides[0])
+
+
+def _at_once(items: Iterator[Item], side: _Side) -> int:
+    """Drive one predictor whose labels come before the next event: the loop that must cost nothing."""
+    predict, learn, updates, wrong = side.predict, side.learn, side.updates, side.wrong
+    event = -1
+    for event, item in enumerate(items):
+        x, y = item if len(item) == _PAIR else _uneven(event)
+        predicted = predict(x)
         if predicted != y:
             wrong.append(event)
         for update in updates:
             update(y, predicted)
-        learn(x, y, **extra)
-    return rounds, np.sort(np.frombuffer(wrong, dtype=np.int64))
-
-
-def _at_once(items: Iterator[Any], agent: Predicting) -> tuple[int, npt.NDArray[np.int64]]:
-    """Drive one predictor whose labels come at once: the loop that must cost nothing."""
-    predict, learn = agent.predict_one, agent.learn_one
-    wrong = array("q")
-    event = -1
-    for event, (x, y) in enumerate(items):
-        if predict(x) != y:
-            wrong.append(event)
         learn(x, y)
-    return event + 1, np.frombuffer(wrong, dtype=np.int64)
+    return event + 1
 
 
-def _labelled(items: Iterator[Any], agent: Predicting, delay: Delay, moment: Moment) -> Iterator[_Labelled]:
-    """Yield events in the order their labels come; each was predicted when it arrived."""
-    if moment is None and (delay is None or type(delay) is int):
-        if delay is not None and delay < 0:
-            raise ParameterError(f"delay must be >= 0 events, got {delay}")
-        return _after_events(items, agent.predict_one, delay or 0)
-    return _after_times(items, agent.predict_one, _lag(delay), _clock(moment))
+def _late(items: Iterator[Item], side: _Side, wait: int) -> int:
+    """Drive one predictor whose labels all come ``wait`` > 1 events later, before the last of these is predicted."""
+    (predict, learn), updates, wrong = _numbered(side), side.updates, side.wrong
+    waiting: deque[tuple[Any, Any, Any]] = deque()
+    push, pop = waiting.append, waiting.popleft
+    event = -wait
+    # After the last event as many turns follow as there are labels still to come.
+    for event, item in enumerate(itertools.chain(items, itertools.repeat(None, wait - 1)), start=1 - wait):
+        if item is not None:
+            x, y = item if len(item) == _PAIR else _uneven(event + wait - 1)
+            push((x, y, predict(x)))
+        if event >= 0:
+            x, y, predicted = pop()
+            if predicted != y:
+                wrong.append(event)
+            for update in updates:
+                update(y, predicted)
+            learn(x, y)
+    return event + 1
 
 
-def _after_events(items: Iterator[Any], predict: Callable[..., Any], delay: int) -> Iterator[_Labelled]:
-    """Hold each label until ``delay`` more events arrive; it is learned before the last of these is predicted."""
-    waiting: deque[_Labelled] = deque()
-    for event, (x, y, *more) in enumerate(items):
-        extra, asked = _keywords(more)
-        waiting.append(_Labelled(event, x, y, extra, predict(x, **asked)))
-        if len(waiting) >= delay:
-            yield waiting.popleft()
-    yield from waiting
+def _numbered(side: _Side) -> tuple[Callable[[Any], Any], Callable[[Any, Any], None]]:
+    """Return what asks and teaches a predictor whose labels are late but in order."""
+    predict, learn = side.predict, side.learn
+    if not side.numbered:
+        return predict, learn
+    asked, answered = itertools.count(1), itertools.count(1)
+    return lambda x: predict(x, round=next(asked)), lambda x, y: learn(x, y, round=next(answered))
 
 
-def _keywords(more: list[dict[str, Any]]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return an event's keywords for ``learn_one`` and for ``predict_one``; a weight "w" is for learning only."""
-    extra = more[0] if more else {}
-    return extra, {name: given for name, given in extra.items() if name != "w"} if "w" in extra else extra
+def _uneven(event: int) -> tuple[Any, Any]:
+    raise StreamError(
+        f"event {event} must be a pair (x, y), as the first one is; give keywords with every event or with none"
+    )
 
 
-def _after_times(
-    items: Iterator[Any],
-    predict: Callable[..., Any],
-    lag: Callable[[Any, Any], Any],
-    clock: Callable[[int, Any], Any],
-) -> Iterator[_Labelled]:
+class _Panel:
+    """Predictors that are asked and taught together."""
+
+    def __init__(self, sides: Sequence[_Side]) -> None:
+        self._sides = sides
+
+    def ask(self, event: int, item: Item) -> list[Any]:
+        """Return what each predicts; a weight "w" among the keywords is for learning only."""
+        x, given = item[0], _keywords(item)
+        asked = {name: value for name, value in given.items() if name != "w"} if given else given
+        said = []
+        for side in self._sides:
+            # The k-th event is round k, as it is for an agent that is not told numbers.
+            keywords = {**asked, "round": event + 1} if side.numbered else asked
+            said.append(side.predict(x, **keywords) if keywords else side.predict(x))
+        return said
+
+    def answer(self, event: int, item: Item, said: Sequence[Any]) -> None:
+        """Give each the label, and note who was wrong."""
+        x, y, given = item[0], item[1], _keywords(item)
+        for side, predicted in zip(self._sides, said, strict=True):
+            if predicted != y:
+                side.wrong.append(event)
+            for update in side.updates:
+                update(y, predicted)
+            keywords = {**given, "round": event + 1} if side.numbered else given
+            if keywords:
+                side.learn(x, y, **keywords)
+            else:
+                side.learn(x, y)
+
+
+def _keywords(item: Item) -> dict[str, Any]:
+    return item[_PAIR] if len(item) > _PAIR else {}
+
+
+def _after_events(items: Iterator[Item], panel: _Panel, wait: int) -> int:
+    """Hold each label until ``wait`` more events arrive; it is learned before the last of these is predicted."""
+    waiting: deque[tuple[int, Item, list[Any]]] = deque()
+    event = -1
+    for event, item in enumerate(items):
+        waiting.append((event, item, panel.ask(event, item)))
+        if len(waiting) >= wait:
+            panel.answer(*waiting.popleft())
+    for label in waiting:
+        panel.answer(*label)
+    return event + 1
+
+
+def _after_times(events: Iterator[Event], panel: _Panel) -> int:
     """Hold each label until it is due; one that is due when an event arrives is learned before that is predicted."""
-    waiting: list[tuple[Any, int, _Labelled]] = []
-    for event, (x, y, *more) in enumerate(items):
-        now = clock(event, x)
+    waiting: list[tuple[Any, int, Item, list[Any]]] = []
+    event = -1
+    for event, (now, due, item) in enumerate(events):
         while waiting and waiting[0][0] <= now:
-            yield heapq.heappop(waiting)[2]
-        extra, asked = _keywords(more)
-        label = _Labelled(event, x, y, extra, predict(x, **asked))
-        heapq.heappush(waiting, (now + lag(x, y), event, label))
+            panel.answer(*heapq.heappop(waiting)[1:])
+        heapq.heappush(waiting, (due, event, item, panel.ask(event, item)))
     while waiting:
-        yield heapq.heappop(waiting)[2]
-
-
-def _clock(moment: Moment) -> Callable[[int, Any], Any]:
-    """Return what tells an event's moment: its number, a feature, or a function of x."""
-    if moment is None:
-        return lambda event, _: event
-    if isinstance(moment, str):
-        return lambda _, x: x[moment]
-    return lambda _, x: moment(x)
-
-
-def _lag(delay: Delay) -> Callable[[Any, Any], Any]:
-    """Return what tells how long a label takes: a constant, a feature, or a function of (x, y)."""
-    if isinstance(delay, str):
-        return lambda x, _: x[delay]
-    if callable(delay):
-        lag: Callable[[Any, Any], Any] = delay
-        return lag
-    if delay is None:
-        raise ParameterError("moment needs a delay: a duration, a feature's name or a function of (x, y)")
-    return lambda _, __: delay
+        panel.answer(*heapq.heappop(waiting)[1:])
+    return event + 1

@@ -1,67 +1,17 @@
-"""The loops that drive agents over recorded or synthetic streams."""
+"""The calls that drive agents over recorded or synthetic streams."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from numbers import Real
-from typing import Any, Protocol, overload
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, overload
 
-import msgspec
-import numpy as np
-
-from streamlearn import telemetry
 from streamlearn.base import Stopper
-from streamlearn.channels import Channel, Report
-from streamlearn.errors import ParameterError, StreamError
-from streamlearn.priors.base import Floats
-from streamlearn.randomness import Key
-from streamlearn.replays import coins, predicting
-from streamlearn.replays.coins import Outcomes
-from streamlearn.replays.predicting import Delay, Moment, Predicting, PredictionResult
-from streamlearn.replays.progress import track
-from streamlearn.replays.results import Decision, StoppingResult, Tally
-from streamlearn.replays.streams import Episode, EpisodeBatch, RecordedStream
-
-BATCH = 8192
-"""Episodes handled at once in batch: the working arrays stay in the processor's cache."""
-
-
-class Reporting(Protocol):
-    """The person's side, as :class:`streamlearn.reporters.Reporter` offers it."""
-
-    def report(self, *, value: float, channel: Channel, event_id: str) -> Report:
-        """Return the person's report."""
-
-
-class Step(msgspec.Struct, frozen=True):
-    """What an observer is shown after each arrival. It carries no value.
-
-    Parameters
-    ----------
-    episode
-        The episode's id.
-    report
-        The report the agent saw.
-    taken
-        Whether this person was taken.
-
-    Examples
-    --------
-    >>> from streamlearn.agents import OptimalStopper
-    >>> from streamlearn.replays import replay
-    >>> steps = []
-    >>> _ = replay([[1.0, 3.0]], OptimalStopper([2.0, 1.0]), observers=[steps.append])
-    >>> steps
-    [Step(episode=0, report=Report(round=1, bit=1, event_id='0/1'), taken=True)]
-    """
-
-    episode: str | int
-    report: Report
-    taken: bool
-
-
-Observer = Callable[[Step], None]
+from streamlearn.errors import ParameterError
+from streamlearn.replays.predicting import Predicting, replay_predictors
+from streamlearn.replays.predictions import PredictionResult
+from streamlearn.replays.results import StoppingResult
+from streamlearn.replays.schedules import Delay, Moment
+from streamlearn.replays.stopping import Observer, Reporting, integrate_stoppers, replay_stopper
 
 
 @overload
@@ -159,111 +109,88 @@ def replay(
     if not isinstance(agent, Stopper):
         if reporter is not None or reference is not None:
             raise ParameterError("reporter and reference are for stoppers; a predictor has neither")
-        return predicting.replay_predictor(stream, agent, delay, moment, observers, progress)
+        name = type(agent).__name__
+        return replay_predictors(stream, {name: agent}, delay, moment, {name: observers}, progress)[name]
     if delay is not None or moment is not None:
         raise ParameterError("delay and moment are for predictors; a stopper's reports come in order")
-    return _replay_stopper(stream, agent, reporter, reference, observers, progress)
+    return replay_stopper(stream, agent, reporter, reference, observers, progress)
 
 
-def _replay_stopper(
-    stream: Iterable[Any],
-    agent: Stopper,
-    reporter: Reporting | None,
-    reference: Stopper | None,
-    observers: Sequence[Observer],
-    progress: bool,
-) -> StoppingResult:
-    people = reporter if reporter is not None else _KeyedCoins()
-    log = f"{stream.name}/" if isinstance(stream, RecordedStream) else ""
-    decisions: list[Decision] = []
-
-    def play(batch: EpisodeBatch, _: Floats) -> list[Outcomes]:
-        asked = np.zeros(agent.horizon)
-        played = [
-            _play(episode, agent.clone(), people, log, observers, asked)
-            for episode in map(Episode, batch.ids, batch.values)
-        ]
-        decisions.extend(decision for decision, _ in played)
-        nobody = np.array([float(decision.round is None) for decision, _ in played])
-        return [Outcomes(np.array([reward for _, reward in played]), nobody, asked)]
-
-    name = type(agent).__name__
-    return _drive(stream, {name: agent}, reference, play, progress).results(decisions)[name]
-
-
-class _KeyedCoins:
-    """Draws each bit from the channel with a fixed key: no limit, no memory, the same bits every time."""
-
-    def __init__(self) -> None:
-        self._key = Key.from_seed(0)
-
-    def report(self, *, value: float, channel: Channel, event_id: str) -> Report:
-        draw = self._key.uniform64("replay", event_id)
-        return Report(channel.round, channel.bit(value, draw), event_id)
-
-
-def _play(
-    episode: Episode,
-    agent: Stopper,
-    people: Reporting,
-    log: str,
-    observers: Sequence[Observer],
-    asked: Floats,
-) -> tuple[Decision, float]:
-    """Return the decision on one episode and its reward; count in ``asked`` who was really asked."""
-    for i, value in enumerate(episode.values.tolist()):
-        channel = agent.channel
-        report = people.report(value=value, channel=channel, event_id=f"{log}{episode.id}/{channel.round}")
-        asked[i] += channel.case == "ask"
-        taken = agent.predict_one(report)
-        agent.learn_one(report)
-        for observer in observers:
-            observer(Step(episode.id, report, taken))
-        if taken:
-            return Decision(episode.id, channel.round), value
-    return Decision(episode.id, None), 0.0
-
-
+@overload
 def replay_many(
     stream: Iterable[Any],
     agents: Mapping[str, Stopper],
     *,
     reference: Stopper | None = None,
+    delay: None = None,
+    moment: None = None,
+    observers: None = None,
     progress: bool = False,
-) -> dict[str, StoppingResult]:
-    """Score many stoppers in one pass, with the reporters' coins integrated out exactly.
+) -> dict[str, StoppingResult]: ...
 
-    Nothing is drawn: given the recorded values the expected reward of a plan is a finite sum
-    (:func:`streamlearn.replays.coins.expected_outcomes`). So figures are exact for the log, and agents or
-    privacy levels can be compared without noise from the coins.
+
+@overload
+def replay_many(
+    stream: Iterable[Any],
+    agents: Mapping[str, Predicting],
+    *,
+    reference: None = None,
+    delay: Delay = None,
+    moment: Moment = None,
+    observers: Mapping[str, Sequence[Any]] | None = None,
+    progress: bool = False,
+) -> dict[str, PredictionResult]: ...
+
+
+def replay_many(
+    stream: Iterable[Any],
+    agents: Mapping[str, Stopper] | Mapping[str, Predicting],
+    *,
+    reference: Stopper | None = None,
+    delay: Delay = None,
+    moment: Moment = None,
+    observers: Mapping[str, Sequence[Any]] | None = None,
+    progress: bool = False,
+) -> dict[str, StoppingResult] | dict[str, PredictionResult]:
+    """Score many agents of one kind in one pass.
+
+    Stoppers are scored with the reporters' coins integrated out exactly. Nothing is drawn: given the recorded values
+    the expected reward of a plan is a finite sum (:func:`streamlearn.replays.coins.expected_outcomes`). So figures
+    are exact for the log, and agents or privacy levels can be compared without noise from the coins. Predictors
+    run side by side, as each would alone.
 
     Parameters
     ----------
     stream
         As for :func:`replay`. A :class:`RecordedStream` is read in columns, in bounded memory.
     agents
-        Stoppers by name; all of the horizon of the episodes.
+        Agents by name: stoppers, all of the horizon of the episodes, or predictors.
     reference
-        As for :func:`replay`.
+        For stoppers, as for :func:`replay`.
+    delay, moment
+        For predictors, as for :func:`replay`.
+    observers
+        For predictors: observers as for :func:`replay`, by the agent's name.
     progress
         Show a progress bar, if standard error is a terminal.
 
     Returns
     -------
-    dict of str to StoppingResult
-        In the order of ``agents``; ``.decisions`` is empty.
+    dict of str to StoppingResult or PredictionResult
+        In the order of ``agents``; a stopper's ``.decisions`` is empty.
 
     Raises
     ------
     StreamError
         As for :func:`replay`.
     ParameterError
-        If there is no agent.
+        If there is no agent, agents of both kinds, or an argument for the other kind.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from streamlearn.agents import LDPOptimalStopper, OptimalStopper
+    >>> from streamlearn import Key, hypotheses
+    >>> from streamlearn.agents import SOA, LDPOptimalStopper, OptimalStopper, SubsampledSOA
     >>> from streamlearn.replays import replay_many
     >>> priors = [np.array([0.0, 1.0, 2.0, 3.0])] * 3
     >>> episodes = np.array([[1.0, 3.0, 0.0], [2.0, 2.0, 2.0], [0.0, 1.0, 3.0]])
@@ -271,100 +198,29 @@ def replay_many(
     >>> results = replay_many(episodes, agents, reference=OptimalStopper(priors))
     >>> [round(result.score, 4) for result in results.values()]
     [1.6667, 2.293]
+    >>> cls = hypotheses.Thresholds(100)
+    >>> stream = [(37 * i % 100 + 1, 37 * i % 100 >= 60) for i in range(1000)]
+    >>> learners = {"SOA": SOA(cls), "γ = 0.1": SubsampledSOA(cls, gamma=0.1, key=Key.from_seed(1))}
+    >>> {name: result.mistakes for name, result in replay_many(stream, learners).items()}
+    {'SOA': 4, 'γ = 0.1': 26}
     """
     if not agents:
-        raise ParameterError("agents is empty; give at least one stopper by name")
-    plans = [coins.stages(agent.plan) for agent in agents.values()]
-
-    def integrate(_: EpisodeBatch, values: Floats) -> list[Outcomes]:
-        return [coins.expected_outcomes(plan, values) for plan in plans]
-
-    return _drive(stream, dict(agents), reference, integrate, progress).results()
-
-
-def _drive(
-    stream: Iterable[Any],
-    agents: dict[str, Stopper],
-    reference: Stopper | None,
-    outcomes: Callable[[EpisodeBatch, Floats], list[Outcomes]],
-    progress: bool,
-) -> Tally:
-    """Run ``outcomes`` over the stream's batches and add up what it returns."""
-    tally = Tally(agents, referenced=reference is not None)
-    ideal = None if reference is None else coins.stages(reference.plan)
-    compared = [*agents.values(), *([] if reference is None else [reference])]
-    telemetry.emit(telemetry.REPLAY_STARTED, agents=len(agents))
-    for batch in track(_batches(stream), size="episodes", enabled=progress):
-        for agent in compared:
-            _check_length(batch.ids[0], batch.values.shape[1], agent)
-        values = np.ascontiguousarray(batch.values.T)  # stage-major: a stage is one run of memory
-        best = np.zeros(values.shape[1]) if ideal is None else coins.expected_outcomes(ideal, values).reward
-        tally.add(values.max(axis=0), best, outcomes(batch, values))
-    if not tally.episodes:
-        raise StreamError("the stream has no whole episode; give at least one")
-    telemetry.emit(telemetry.REPLAY_FINISHED, episodes=tally.episodes)
-    return tally
-
-
-def _check_length(episode: str | int, length: int, agent: Stopper) -> None:
-    if length != agent.horizon:
-        raise StreamError(
-            f"episode {episode} has {length} people and {type(agent).__name__} has horizon {agent.horizon}; "
-            "give one prior per person"
+        raise ParameterError("agents is empty; give at least one agent by name")
+    stoppers = {name: agent for name, agent in agents.items() if isinstance(agent, Stopper)}
+    predictors = {name: agent for name, agent in agents.items() if not isinstance(agent, Stopper)}
+    if stoppers and predictors:
+        raise ParameterError(
+            "agents must be of one kind: stoppers take episodes of values, predictors pairs (x, y)"
         )
-
-
-def _episodes(first: Any, items: Iterator[Any]) -> Iterator[Episode]:
-    """Yield the episodes of a stream whose first item is ``first``, whatever their form."""
-    if isinstance(first, Real):
-        yield Episode(0, _values(0, list(items)))
-        return
-    for number, item in enumerate(items):
-        if isinstance(item, Episode):
-            yield Episode(item.id, _values(item.id, item.values))
-        else:
-            yield Episode(number, _values(number, item))
-
-
-def _values(episode: str | int, people: Any) -> Floats:
-    """Return one episode's values, checked; the message never quotes one."""
-    try:
-        values = np.asarray(people, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise StreamError(
-            f"episode {episode} holds something that is not a number; give numbers >= 0"
-        ) from None
-    if values.ndim != 1 or not len(values):
-        raise StreamError(
-            f"episode {episode} must be a non-empty sequence of numbers, got shape {values.shape}"
-        )
-    unusable = ~(np.isfinite(values) & (values >= 0))
-    if unusable.any():
-        person = int(np.argmax(unusable)) + 1
-        raise StreamError(f"episode {episode}, person {person}: the value must be a finite number >= 0")
-    return values
-
-
-def _batches(stream: Iterable[Any]) -> Iterator[EpisodeBatch]:
-    """Yield the stream's episodes in batches, each of one horizon."""
-    if isinstance(stream, RecordedStream):
-        yield from stream.batches(BATCH)
-        return
-    items = iter(stream)
-    first = next(items, None)
-    if first is None:
-        return
-    items = itertools.chain([first], items)
-    if isinstance(first, EpisodeBatch):
-        yield from items
-        return
-    episodes = _episodes(first, items)
-    while chunk := list(itertools.islice(episodes, BATCH)):
-        length = len(chunk[0].values)
-        for episode in chunk:
-            if len(episode.values) != length:
-                raise StreamError(
-                    f"episode {episode.id} has {len(episode.values)} people, episode {chunk[0].id} has {length}; "
-                    "replay each horizon by itself"
-                )
-        yield EpisodeBatch([episode.id for episode in chunk], np.stack([episode.values for episode in chunk]))
+    if stoppers:
+        if delay is not None or moment is not None or observers is not None:
+            raise ParameterError(
+                "delay, moment and observers are for predictors; a stopper's reports come in order"
+            )
+        return integrate_stoppers(stream, stoppers, reference, progress)
+    if reference is not None:
+        raise ParameterError("reference is for stoppers; give a predictor to compare with among agents")
+    unknown = [name for name in observers or () if name not in predictors]
+    if unknown:
+        raise ParameterError(f"observers are given for {unknown[0]!r}, which is none of the agents")
+    return replay_predictors(stream, predictors, delay, moment, observers or {}, progress)

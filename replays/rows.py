@@ -65,6 +65,24 @@ class Chunk(NamedTuple):
     lines: Sequence[int]
 
 
+class Record(NamedTuple):
+    """One row with all its cells.
+
+    Attributes
+    ----------
+    line
+        Where it is in its file.
+    cells
+        What each column holds: text in CSV, else what the format knows.
+    fault
+        What is wrong with the row as a whole; None if nothing.
+    """
+
+    line: int
+    cells: dict[str, Any]
+    fault: str | None
+
+
 class Complaint(NamedTuple):
     """What is wrong with a row.
 

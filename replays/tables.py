@@ -10,7 +10,7 @@ from streamlearn.errors import StreamError
 from streamlearn.replays import sources
 from streamlearn.replays.csv_table import CsvTable
 from streamlearn.replays.json_table import JsonTable
-from streamlearn.replays.rows import Chunk, Reading, Unit
+from streamlearn.replays.rows import Chunk, Reading, Record, Unit
 from streamlearn.replays.sources import Source
 
 Format = Literal["csv", "jsonl", "parquet"]
@@ -30,7 +30,10 @@ class Table(Protocol):
         """Return the columns that look like numbers."""
 
     def chunks(self, reading: Reading) -> Iterator[Chunk]:
-        """Yield the rows; can be asked once."""
+        """Yield the rows in columns; can be asked once."""
+
+    def records(self) -> Iterator[Record]:
+        """Yield the rows one by one, with all their cells; can be asked instead."""
 
 
 def open_table(source: Source, form: Format | None) -> Table:

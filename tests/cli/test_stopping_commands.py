@@ -25,24 +25,6 @@ TEN = "10*uniform(0,1)"
 
 
 @pytest.fixture
-def run(tmp_path):
-    def call(*arguments, text="", code=0):
-        home = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "state"), "COLUMNS": "200", "NO_COLOR": "1"}
-        done = subprocess.run(
-            [sys.executable, "-m", "streamlearn", *map(str, arguments)],
-            input=text, capture_output=True, text=True, cwd=tmp_path, env=home, check=False, timeout=120,
-        )  # fmt: skip
-        assert done.returncode == code, done.stderr
-        assert "Traceback" not in done.stderr
-        if code == 1:
-            assert done.stderr.startswith("error: ")
-            assert done.stderr.count("\n") == 1
-        return done
-
-    return call
-
-
-@pytest.fixture
 def log(tmp_path):
     path = tmp_path / "bids.csv"
     rows = [f"{auction},{(auction * 37 + person * 11) % 23}" for auction in range(60) for person in range(4)]

@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from river import datasets, evaluate, linear_model, metrics, naive_bayes
 
-from streamlearn.agents import LDPOptimalStopper
+from streamlearn import Key
+from streamlearn.agents import SOA, LDPOptimalStopper, SubsampledSOA
 from streamlearn.errors import ParameterError, StreamError
-from streamlearn.replays import replay
+from streamlearn.hypotheses import Thresholds
+from streamlearn.replays import replay, replay_many
 from streamlearn.reporters import Reporter
 
 
@@ -120,3 +122,103 @@ def test_bad_arguments():
         replay([(1, 0)], Recorder(), Reporter(max_epsilon=1.0))
     with pytest.raises(ParameterError, match="for predictors"):
         replay([[1.0]], LDPOptimalStopper([1.0], 1.0), delay=1)
+
+
+# --- several agents in one pass ----------------------------------------------------------------------------
+
+
+DELAYS = [
+    {}, {"delay": 0}, {"delay": 1}, {"delay": 5}, {"delay": lambda x, _: (x["a"] * 7) % 11},
+    {"delay": "a", "moment": lambda x: x["a"]},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("options", DELAYS)
+def test_side_by_side_is_each_alone(options):
+    stream = [({"a": i * 37 % 101}, (i * 37 % 101) >= 60) for i in range(400)]
+    makers = {
+        "soa": lambda: SOA(Thresholds(101)),
+        "subsampled": lambda: SubsampledSOA(Thresholds(101), 0.05, Key.from_seed(3)),
+        "river": linear_model.Perceptron,
+    }
+    together = replay_many(stream, {name: make() for name, make in makers.items()}, **options)
+    for name, make in makers.items():
+        alone = replay(stream, make(), **options)
+        assert together[name].wrong.tolist() == alone.wrong.tolist()
+        assert together[name].rounds == alone.rounds == 400
+
+
+def test_labels_that_overtake_each_other_reach_their_rounds():
+    stream = [({"a": i}, i % 2 == 1) for i in range(50)]
+    agent = Numbered()
+    replay(stream, agent, delay=lambda x, _: (x["a"] * 7) % 13)
+    assert sorted(agent.answered) == list(range(1, 51))
+    assert all(agent.asked[r] == agent.answered[r] == r - 1 for r in agent.answered)
+    late = Numbered()
+    replay(stream, late, delay=4)
+    assert late.asked == late.answered == {r: r - 1 for r in range(1, 51)}
+
+
+class Numbered(SOA):
+    """Notes which instance every round was asked and answered with."""
+
+    def __init__(self):
+        super().__init__(Thresholds(60))
+        self.asked, self.answered = {}, {}
+
+    def predict_one(self, x, *, round=None, **kwargs):  # noqa: A002
+        self.asked[round] = x["a"]
+        return super().predict_one(x, round=round, **kwargs)
+
+    def learn_one(self, x, y=None, *, round=None, **kwargs):  # noqa: A002
+        self.answered[round] = x["a"]
+        super().learn_one(x, y, round=round, **kwargs)
+
+
+@pytest.mark.parametrize("delay", [None, 3, lambda _, y: 2 + y])
+def test_delayed_rounds_draw_as_undelayed_ones_do(delay):
+    # The same examples are retained whether labels are late or not, so after the stream the same is known.
+    stream = [(i * 37 % 101, (i * 37 % 101) >= 60) for i in range(300)]
+    agent = SubsampledSOA(Thresholds(101), 0.05, Key.from_seed(3))
+    replay(stream, agent, delay=delay)
+    at_once = SubsampledSOA(Thresholds(101), 0.05, Key.from_seed(3))
+    replay(stream, at_once)
+    assert [agent.predict_one(x) for x in range(1, 102)] == [at_once.predict_one(x) for x in range(1, 102)]
+
+
+def test_metrics_by_name():
+    stream = list(datasets.Phishing())
+    seen = {"a": [metrics.Accuracy()], "b": [metrics.F1()]}
+    agents = {"a": linear_model.Perceptron(), "b": naive_bayes.GaussianNB(), "c": linear_model.Perceptron()}
+    results = replay_many(stream, agents, observers=seen)
+    assert seen["a"][0].get() == pytest.approx(results["a"].score)
+    alone = metrics.F1()
+    replay(stream, naive_bayes.GaussianNB(), observers=[alone])
+    assert seen["b"][0].get() == alone.get()
+    assert results["a"].wrong.tolist() == results["c"].wrong.tolist()
+
+
+def test_a_bound_counts_on_labels_that_come_at_once():
+    stream = [(x, x >= 4) for x in range(1, 8)]
+    assert replay(stream, SOA(Thresholds(7)), delay=1).mistake_bound == 3
+    assert replay(stream, SOA(Thresholds(7)), delay=2).mistake_bound is None
+    result = replay(stream, SOA(Thresholds(7)))
+    assert result.as_dict()["mistake_bound"] == 3
+    assert result.as_dict()["curve"]["mistakes"][-1] == result.mistakes
+
+
+def test_bad_arguments_for_many():
+    pair = {"soa": SOA(Thresholds(7))}
+    with pytest.raises(ParameterError, match="agents is empty"):
+        replay_many([(1, 0)], {})
+    with pytest.raises(ParameterError, match="of one kind"):
+        replay_many([(1, 0)], {**pair, "stopper": LDPOptimalStopper([1.0], 1.0)})
+    with pytest.raises(ParameterError, match="observers are given for 'other'"):
+        replay_many([(1, 0)], pair, observers={"other": []})
+    with pytest.raises(ParameterError, match="reference is for stoppers"):
+        replay_many([(1, 0)], pair, reference=LDPOptimalStopper([1.0], 1.0))
+    with pytest.raises(ParameterError, match="for predictors"):
+        replay_many([[1.0]], {"stopper": LDPOptimalStopper([1.0], 1.0)}, delay=1)
+    for delay in (None, 3):
+        with pytest.raises(StreamError, match="event 1 must be a pair"):
+            replay([(1, 0), (1, 0, {})], SOA(Thresholds(7)), delay=delay)
