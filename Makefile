@@ -9,7 +9,7 @@ INSTALLED = $(VENV)/.installed-
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*  ## /\1\t/p' $(MAKEFILE_LIST) | expand -t 8
 
-demo: $(INSTALLED)demo  ## show the stoppers on real data; tables and plots go to demo-output/
+demo: $(INSTALLED)demo  ## show both kinds of decision on real data; tables and plots go to demo-output//
 	$(BIN)/streamlearn demo --out demo-output
 
 test: $(INSTALLED)test  ## run the whole test suite

@@ -84,8 +84,10 @@ class _Side:
         # A bound on mistakes counts on every label being learned before the next prediction.
         self.mistake_bound = None if late else getattr(agent, "mistake_bound", None)
         self.predict: Callable[..., Any] = agent.predict_one
-        self.learn: Callable[..., Any] = agent.learn_one
-        self.updates = [getattr(observer, "update", observer) for observer in observers]
+        self.learn: Callable[..., None] = agent.learn_one
+        self.updates: list[Callable[[Any, Any], Any]] = [
+            getattr(observer, "update", observer) for observer in observers
+        ]
 
     def result(self, rounds: int, informative: Any) -> PredictionResult:
         return PredictionResult(

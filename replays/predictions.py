@@ -31,8 +31,8 @@ class PredictionResult(msgspec.Struct, frozen=True):
     guarantee
         What the predictor promises; nothing where it does not say.
     mistake_bound
-        The most mistakes, or the most on average, that it promises on a realisable stream; None where it does not say, or labels
-        were late.
+        The most mistakes, or the most on average, that it promises on a realisable stream; None where it does not say,
+        or labels were late.
 
     Examples
     --------

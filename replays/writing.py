@@ -60,10 +60,17 @@ def write(stream: Iterable[tuple[Any, bool]], path: str | Path) -> int:
     if write_all is None:
         raise ParameterError(f"path must end in {' or '.join(_FORMATS)}, got {target.name!r}")
     with _replaced(target) as file:
-        return write_all(file, _records(stream))
+        return write_all(file, records(stream))
 
 
-def _records(stream: Iterable[tuple[Any, bool]]) -> Iterator[Record]:
+def records(stream: Iterable[tuple[Any, bool]]) -> Iterator[Record]:
+    """Yield the rounds as flat records of features and a label.
+
+    Raises
+    ------
+    ParameterError
+        If a round cannot be written.
+    """
     for number, (x, y) in enumerate(stream):
         record = {str(name): value for name, value in x.items()} if isinstance(x, dict) else {INSTANCE: x}
         if LABEL in record:
@@ -75,7 +82,8 @@ def _records(stream: Iterable[tuple[Any, bool]]) -> Iterator[Record]:
         yield {**record, LABEL: int(y)}
 
 
-def _write_jsonl(file: IO[str], records: Iterable[Record]) -> int:
+def write_jsonl(file: IO[str], records: Iterable[Record]) -> int:
+    """Write records as JSON Lines, and return how many there were."""
     written = 0
     for record in records:
         file.write(msgspec.json.encode(record).decode() + "\n")
@@ -98,7 +106,7 @@ def _write_csv(file: IO[str], records: Iterable[Record]) -> int:
     return written
 
 
-_FORMATS: dict[str, Callable[[IO[str], Iterable[Record]], int]] = {".jsonl": _write_jsonl, ".csv": _write_csv}
+_FORMATS: dict[str, Callable[[IO[str], Iterable[Record]], int]] = {".jsonl": write_jsonl, ".csv": _write_csv}
 
 
 @contextlib.contextmanager

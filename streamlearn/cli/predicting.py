@@ -6,7 +6,7 @@ import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -117,7 +117,7 @@ def _stream(
 
     if not log.startswith(BUNDLED):
         named = None if features is None else [name.strip() for name in features.split(",")]
-        return read_examples(log, features=named, on_error=on_error, **columns)
+        return read_examples(log, features=named, on_error=on_error, **cast("Any", columns))
     bundled: dict[str, Callable[[], Any]] = {
         "image-segments": synthetic.image_segments,
         "phishing": synthetic.phishing,

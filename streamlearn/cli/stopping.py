@@ -1,4 +1,4 @@
-"""Commands about stopping: solve, report, replay, sweep, demo."""
+"""Commands about stopping: solve, report, replay, sweep."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 GRID = ("0", "0.25", "0.5", "0.75", "1", "1.5", "2", "3", "4", "5", "7", "10")
 DEFAULT_LIMIT = 1.0
-DEMO_GRID = ("0", "0.5", "1", "2", "3", "4", "5", "7")
 AGENTS = ("optimal", "static", "single-threshold")
 
 PriorsText = Annotated[
@@ -188,7 +187,7 @@ def replay(
 ) -> None:
     """Learn priors from the earlier part of a log, and score agents on the later part."""
     how = options.LogOptions(value, episode, time, horizon, sort, on_error)
-    _replay_log(log, how, agent or AGENTS, epsilon or ["1"], learn, pooled, plot, as_json)
+    replay_log(log, how, agent or AGENTS, epsilon or ["1"], learn, pooled, plot, as_json)
 
 
 @app.command(epilog="Example: streamlearn sweep '10*exponential(1)' --plot sweep.png")
@@ -213,32 +212,9 @@ def sweep(
     if log is not None:
         if priors is not None:
             raise ParameterError("give priors or --log, not both")
-        _replay_log(log, how, agent or AGENTS, epsilon or GRID, learn, pooled, plot, as_json)
+        replay_log(log, how, agent or AGENTS, epsilon or GRID, learn, pooled, plot, as_json)
         return
     _sweep_priors(_laws(priors, None, how, pooled), agent or AGENTS, epsilon or GRID, plot, as_json)
-
-
-@app.command(epilog="Example: streamlearn demo --out demo-output")
-def demo(
-    out: Annotated[Path, typer.Option("--out", help="Where the log and the figure are written.")] = Path(
-        "demo-output"
-    ),
-) -> None:
-    """Replay a survey of real hourly earnings as hiring with one-bit reports; print a table, write a figure."""
-    from streamlearn.replays.demo import write_earnings_log  # noqa: PLC0415 - keeps --help fast
-
-    typer.echo(
-        "Hiring with one-bit reports. Real hourly earnings of 11,130 workers (US Current Population Survey,\n"
-        "1992-1998) stand for what a candidate is worth. The workers never applied for anything: we cut the survey\n"
-        "into episodes of ten candidates, learn what to expect from 1992-1996, and hire on 1998 by their bits."
-    )
-    log = write_earnings_log(out)
-    how = options.LogOptions(None, None, None, None, sort=False, on_error="strict")
-    figure = out / "demo.png"
-    _replay_log(
-        str(log.path), how, AGENTS, DEMO_GRID, str(log.learn), pooled=True, plot=figure, as_json=False
-    )
-    typer.echo(f"log: {log.path}\nfigure: {figure}")
 
 
 def _laws(text: str | None, log: str | None, how: options.LogOptions, pooled: bool) -> Sequence[Prior]:
@@ -255,7 +231,7 @@ def _laws(text: str | None, log: str | None, how: options.LogOptions, pooled: bo
     return stage_priors(how.read(str(log)), pooled)
 
 
-def _replay_log(
+def replay_log(
     log: str,
     how: options.LogOptions,
     agents: Sequence[str],
@@ -265,6 +241,7 @@ def _replay_log(
     plot: Path | None,
     as_json: bool,
 ) -> None:
+    """Learn from the earlier part of a log, score stoppers on the later one, print a table and draw a figure."""
     from streamlearn.agents import OptimalStopper  # noqa: PLC0415 - keeps --help fast
     from streamlearn.replays import replay_many  # noqa: PLC0415
     from streamlearn.replays.learning import split  # noqa: PLC0415
