@@ -124,9 +124,10 @@ class Released:
 class SOA(_VersionSpacePredictor):
     """The standard optimal algorithm: at most d mistakes on a realisable stream, and no privacy.
 
-    It predicts the label whose consistent hypotheses have the larger Littlestone dimension, and keeps those that
-    agree with the label. An example that no remaining hypothesis agrees with is counted in ``contradictions`` and
-    left out; so on a stream that no hypothesis realises it keeps predicting by the examples before.
+    It predicts 0 where the hypotheses that say 0 have the whole Littlestone dimension left, and 1 otherwise (before
+    Definition 7), and keeps those that agree with the label. An example that no remaining hypothesis agrees with is
+    counted in ``contradictions`` and left out; so on a stream that no hypothesis realises it keeps predicting by the
+    examples before.
 
     Parameters
     ----------

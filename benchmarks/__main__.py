@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import scipy
 
-from benchmarks import harness, prediction, stopping
+from benchmarks import harness, hypotheses, prediction, stopping
 
 
 def main() -> int:
@@ -23,7 +23,7 @@ def main() -> int:
     parser.add_argument("--only", default="")
     parser.add_argument("--json", type=Path, default=Path("benchmarks/latest.json"))
     options = parser.parse_args()
-    every = stopping.targets() + prediction.targets()
+    every = stopping.targets() + prediction.targets() + hypotheses.targets()
     chosen = [target for target in every if options.only in target.name]
     measured = []
     for target in chosen:
@@ -33,14 +33,19 @@ def main() -> int:
             f"{found.ratio:>10.1f} x {found.peer_name} [{found.ratio_low:.1f}, {found.ratio_high:.1f}]"
         )  # fmt: skip
         verdict = "met" if found.met else "MISSED"
-        print(
-            f"{found.name:<40} {found.microseconds:>12.3f} µs/{found.unit:<8}{peer}  {found.bound}: {verdict}"
-        )
+        judged = f"{found.bound}: {verdict}" if found.bound else "for information"
+        print(f"{found.name:<44} {found.microseconds:>12.3f} µs/{found.unit:<8}{peer}  {judged}")
     memory = (
         {str(rows): stopping.peak_memory(rows) for rows in (500_000, 8_000_000)} if not options.only else {}
     )
     for rows, peak in memory.items():
         print(f"peak resident memory replaying {rows} rows: {peak / 1e6:.1f} MB")
+    search = None if options.only else hypotheses.peak_memory()
+    if search is not None:
+        fits = "met" if search <= hypotheses.MOST_BYTES else "MISSED"
+        print(
+            f"peak resident memory of the search of 2,000 hypotheses: {search / 1e6:.1f} MB  <= 1 GB: {fits}"
+        )
     report = {
         "machine": {
             "processor": platform.processor() or platform.machine(),
@@ -51,9 +56,10 @@ def main() -> int:
         "pairs": options.pairs,
         "targets": [found._asdict() for found in measured],
         "peak_bytes": memory,
+        "peak_bytes_of_search": search,
     }
     options.json.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    return 0 if all(found.met for found in measured) else 1
+    return 0 if all(found.met for found in measured) and (search or 0) <= hypotheses.MOST_BYTES else 1
 
 
 sys.exit(main())

@@ -55,7 +55,7 @@ class OnlineLearner:
     ...     "(0, 0.01)": OnlineLearner(SubsampledSOA(Point3(), 0.01, Key.from_seed(1))),
     ... }
     >>> {name: result.mistakes for name, result in replay_many(stream, learners).items()}
-    {'not private': 1, '(0, 0.01)': 0}
+    {'not private': 1, '(0, 0.01)': 3}
     """
 
     def __init__(self, agent: Releasing) -> None:

@@ -85,9 +85,7 @@ class _Side:
         self.mistake_bound = None if late else getattr(agent, "mistake_bound", None)
         self.predict: Callable[..., Any] = agent.predict_one
         self.learn: Callable[..., None] = agent.learn_one
-        self.updates: list[Callable[[Any, Any], Any]] = [
-            getattr(observer, "update", observer) for observer in observers
-        ]
+        self.updates = [_update(observer) for observer in observers]
 
     def result(self, rounds: int, informative: Any) -> PredictionResult:
         return PredictionResult(
@@ -98,6 +96,12 @@ class _Side:
             guarantee=getattr(self.agent, "guarantee", Guarantee.none()),
             mistake_bound=self.mistake_bound,
         )
+
+
+def _update(observer: Any) -> Callable[[Any, Any], Any]:
+    """Return what shows a river metric, or any function, a label and its prediction."""
+    found: Callable[[Any, Any], Any] = getattr(observer, "update", observer)
+    return found
 
 
 def _in_order(items: Iterator[Item], sides: Sequence[_Side], wait: int, *, simple: bool) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import msgspec
 
-from streamlearn.errors import SizeError, StateError
+from streamlearn.errors import ParameterError, SizeError, StateError
 
 if TYPE_CHECKING:
     from streamlearn.hypotheses.finite import Finite
@@ -190,6 +190,25 @@ class HypothesisClass(abc.ABC):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self
+
+
+def check_class(cls: object) -> HypothesisClass:
+    """Return a hypothesis class.
+
+    Raises
+    ------
+    ParameterError
+        If it is none.
+    """
+    if isinstance(cls, HypothesisClass):
+        return cls
+    if isinstance(cls, type):
+        raise ParameterError(
+            f"cls must be a hypothesis class with its parameters, got {cls.__name__} without"
+        )
+    raise ParameterError(
+        f"cls must be a hypothesis class, got {type(cls).__name__}; a table makes one: Finite(table)"
+    )
 
 
 def read_plain(data: Any, kind: type[T], name: str) -> T:

@@ -11,7 +11,7 @@ from streamlearn.errors import ParameterError
 from streamlearn.hypotheses.bitsets import Bitsets
 from streamlearn.hypotheses.enumerated import EnumeratedClass
 from streamlearn.hypotheses.finite import Finite
-from streamlearn.hypotheses.parameters import check_cells, check_whole
+from streamlearn.hypotheses.parameters import check_cells, check_list, check_whole
 
 
 class Conjunctions(EnumeratedClass):
@@ -37,8 +37,8 @@ class Conjunctions(EnumeratedClass):
     ParameterError
         If there is no name, one is unhashable, two are equal, or ``k`` is out of range.
     SizeError
-        If there are more than 2^25 pairs of a conjunction and an instance (about 12 features at k = 12, 16 at
-        k = 3, 20 at k = 1).
+        If there are more than 2^25 pairs of a conjunction and an instance (12 features at k = 12 are not, nor are 15
+        at k = 3, 20 at k = 1); later, if an exact dimension would not end (15 features at k = 3).
 
     Notes
     -----
@@ -63,10 +63,9 @@ class Conjunctions(EnumeratedClass):
     def __init__(self, names: Iterable[Hashable], k: int) -> None:
         self.names = _checked_names(names)
         n = len(self.names)
-        check_whole("k", k, 0)
-        if k > n:
+        self.k = check_whole("k", k, 0)
+        if self.k > n:
             raise ParameterError(f"k must be at most {n}, the number of names, got {k}")
-        self.k = k
         self.size = sum(math.comb(n, j) for j in range(self.k + 1))
         check_cells(self.size, 1 << n, f"Conjunctions of at most {self.k} of {n} features")
         self.hypotheses: list[tuple[Hashable, ...]] = [
@@ -131,9 +130,7 @@ class Conjunctions(EnumeratedClass):
 
 
 def _checked_names(names: Iterable[Hashable]) -> tuple[Hashable, ...]:
-    if isinstance(names, str):
-        raise ParameterError("names must be a list of feature names, got one string; put it in a list")
-    listed = tuple(names)
+    listed = check_list("names", names, "feature names")
     try:
         different = len(set(listed))
     except TypeError:

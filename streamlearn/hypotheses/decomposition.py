@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from streamlearn.errors import ParameterError
-from streamlearn.hypotheses.base import HypothesisClass
+from streamlearn.hypotheses.base import HypothesisClass, check_class
 from streamlearn.hypotheses.decompositiontree import DecompositionTree
 from streamlearn.hypotheses.irreducibility import Sets
 from streamlearn.hypotheses.labelling import Labelling
@@ -141,7 +141,8 @@ def decomposition_tree(cls: HypothesisClass, p: int, *, d: int | None = None) ->
     Raises
     ------
     ParameterError
-        If ``p`` is not a whole number >= 1, or ``d`` is less than the dimension of ``cls``.
+        If ``cls`` is no hypothesis class, ``p`` is not a whole number >= 1, or ``d`` is less than the dimension of
+        ``cls``.
     SizeError
         If the class is neither one of points nor small enough to be worked through.
 
@@ -159,7 +160,7 @@ def decomposition_tree(cls: HypothesisClass, p: int, *, d: int | None = None) ->
     >>> print(decomposition_tree(Points(), 3))
     Ldim 1
     """
-    d = _checked(cls, p, d)
+    p, d = _checked(cls, p, d)
     if _stays_whole(cls, p, d):
         return DecompositionTree(1, Labelling(()))
     found = _Decomposition(Sets(cls.as_finite()), p, d)
@@ -199,7 +200,7 @@ def decomposition_dimension(cls: HypothesisClass, p: int, *, d: int | None = Non
     >>> decomposition_dimension(Points(4), 2), decomposition_dimension(Points(4), 3)
     (1, 0)
     """
-    d = _checked(cls, p, d)
+    p, d = _checked(cls, p, d)
     if _stays_whole(cls, p, d):
         return 1
     found = _Decomposition(Sets(cls.as_finite()), p, d)
@@ -234,7 +235,7 @@ def essential_hypotheses(cls: HypothesisClass, p: int, *, d: int | None = None) 
     >>> len(essential_hypotheses(Points(4), 3))
     4
     """
-    d = _checked(cls, p, d)
+    p, d = _checked(cls, p, d)
     if _stays_whole(cls, p, d):
         return frozenset({Labelling(())})
     found = _Decomposition(Sets(cls.as_finite()), p, d)
@@ -247,16 +248,11 @@ def essential_hypotheses(cls: HypothesisClass, p: int, *, d: int | None = None) 
     return frozenset(map(found.labelling, answers))
 
 
-def _checked(cls: HypothesisClass, p: int, d: int | None) -> int:
-    check_whole("p", p, 1)
-    if d is None:
-        return cls.dimension
-    check_whole("d", d, 0)
-    if d < cls.dimension:
-        raise ParameterError(
-            f"d must be at least {cls.dimension}, the dimension of the class itself, got {d}"
-        )
-    return d
+def _checked(cls: HypothesisClass, p: int, d: int | None) -> tuple[int, int]:
+    own = check_class(cls).dimension
+    if d is not None and check_whole("d", d, 0) < own:
+        raise ParameterError(f"d must be at least {own}, the dimension of the class itself, got {d}")
+    return check_whole("p", p, 1), own if d is None else int(d)
 
 
 def _stays_whole(cls: HypothesisClass, p: int, d: int) -> bool:

@@ -8,6 +8,9 @@ from typing import Any
 
 from streamlearn.hypotheses.base import HypothesisClass, VersionSpace, read_plain, unreadable
 
+MOST_ANSWERS = 1_000
+"""Answers a version space remembers; beyond, all are forgotten."""
+
 
 class EnumeratedClass(HypothesisClass):
     """A finite class that says which of its hypotheses answer 1 at an instance, and how rich a set of them is.
@@ -100,7 +103,10 @@ class EnumeratedSpace(VersionSpace):
         answer = self._answers.get(ones)
         if answer is None:
             zeros = self._rows ^ ones
-            answer = self._answers[ones] = not (zeros and self._hypotheses.reaches(zeros, self.dimension))
+            answer = not (zeros and self._hypotheses.reaches(zeros, self.dimension))
+            if len(self._answers) >= MOST_ANSWERS:  # the stumps of many features divide in ever new ways
+                self._answers.clear()
+            self._answers[ones] = answer
         return answer
 
     def restrict(self, x: Any, y: bool) -> EnumeratedSpace | None:

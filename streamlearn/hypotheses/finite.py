@@ -12,8 +12,8 @@ import numpy.typing as npt
 from streamlearn.errors import ParameterError
 from streamlearn.hypotheses.bitsets import Bitsets
 from streamlearn.hypotheses.enumerated import EnumeratedClass
-from streamlearn.hypotheses.instances import NOTHING, key
-from streamlearn.hypotheses.parameters import check_cells
+from streamlearn.hypotheses.instances import NOTHING, key, text
+from streamlearn.hypotheses.parameters import check_cells, check_list
 
 Bits = npt.NDArray[np.bool_]
 
@@ -64,7 +64,7 @@ class Finite(EnumeratedClass):
     def __init__(self, table: npt.ArrayLike, domain: Iterable[Any] | None = None) -> None:
         self.table = _checked(table)
         self.size, width = self.table.shape
-        self.domain: Sequence[Any] = range(width) if domain is None else tuple(domain)
+        self.domain: Sequence[Any] = range(width) if domain is None else _instances(domain)
         columns = _as_integers(self.table)
         self._columns: dict[Hashable, int] = dict(zip(map(key, self.domain), columns, strict=False))
         if len(self.domain) != width or len(self._columns) != width or NOTHING in self._columns:
@@ -89,7 +89,9 @@ class Finite(EnumeratedClass):
         Raises
         ------
         ParameterError
-            As the constructor: also if two predicates agree on the whole domain.
+            As the constructor: also if two predicates agree on the whole domain, or one is no function.
+        SizeError
+            As the constructor.
 
         Examples
         --------
@@ -98,8 +100,14 @@ class Finite(EnumeratedClass):
         >>> words.dimension, words.default("A")
         (1, True)
         """
-        instances = tuple(domain)
-        rows = [[bool(predicate(x)) for x in instances] for predicate in predicates]
+        functions = check_list("predicates", predicates, "functions")
+        instances = _instances(domain)
+        if not all(map(callable, functions)):
+            raise ParameterError(
+                "predicates must be functions of an instance; Finite(table) takes their values"
+            )
+        check_cells(len(functions), len(instances), "the class of the predicates")
+        rows = [[bool(predicate(x)) for x in instances] for predicate in functions]
         return cls(np.array(rows, dtype=np.bool_).reshape(len(rows), len(instances)), domain=instances)
 
     def ones(self, x: Any) -> int | None:
@@ -165,9 +173,14 @@ def _as_integers(bits: Bits) -> list[int]:
     return [int.from_bytes(column.tobytes(), "little") for column in packed]
 
 
+def _instances(domain: Iterable[Any]) -> tuple[Any, ...]:
+    """Return the instances, dicts copied: what becomes of the caller's must not change the class."""
+    return tuple(dict(x) if isinstance(x, dict) else x for x in check_list("domain", domain, "instances"))
+
+
 def _digest(bits: Bits, domain: Sequence[Any]) -> str:
     law = hashlib.blake2b(np.packbits(bits).tobytes(), digest_size=16)
     if not isinstance(domain, range):
-        law.update(repr(domain).encode())
+        law.update(text(tuple(map(key, domain))).encode())
     rows, columns = bits.shape
     return f"Finite({rows}x{columns}:{law.hexdigest()})"

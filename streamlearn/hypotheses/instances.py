@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
+from decimal import Decimal
 from numbers import Number
 from typing import Any, Final, TypeGuard
 
@@ -18,8 +19,8 @@ NOTHING: Final = object()
 def key(x: Any) -> Hashable:
     """Return the hashable an instance stands for, ``NOTHING`` if it is no instance.
 
-    A dict of one feature stands for its value, another dict for its items. What differs from itself (NaN) is no
-    instance: it could never be met again.
+    A dict of one feature stands for its value, another dict for its items. What differs from itself (NaN, also within
+    a tuple) is no instance: it could never be met again.
 
     Examples
     --------
@@ -37,6 +38,10 @@ def key(x: Any) -> Hashable:
     return hashable
 
 
+MOST_DIGITS = 10_000
+"""A decimal number of more digits is no instance: written out, 1e999999999 would fill the memory."""
+
+
 def whole(x: Any) -> int | None:
     """Return the whole number an instance stands for, of whatever numeric type; None if it stands for none.
 
@@ -48,7 +53,7 @@ def whole(x: Any) -> int | None:
     """
     if isinstance(x, dict) and len(x) == 1:
         x = next(iter(x.values()))
-    if not isinstance(x, Number):
+    if not isinstance(x, Number) or (isinstance(x, Decimal) and x.adjusted() > MOST_DIGITS):
         return None
     try:
         n = int(x)  # type: ignore[call-overload]  # a Number that cannot raises
@@ -95,7 +100,7 @@ def to_plain(instance: Hashable) -> Any:
     if isinstance(instance, tuple):
         return {"tuple": [to_plain(entry) for entry in instance]}
     if isinstance(instance, frozenset):
-        return {"set": [to_plain(entry) for entry in instance]}
+        return {"set": sorted(map(to_plain, instance), key=repr)}  # equal sets may differ in order
     raise StateError(
         f"an instance of type {type(instance).__name__} cannot be saved; use strings, numbers or tuples of them"
     )
@@ -121,10 +126,28 @@ def from_plain(data: Any) -> Hashable:
     raise StateError("malformed instance in a saved version space; give what to_plain() returned")
 
 
+def text(instance: Hashable) -> str:
+    """Return an instance as text that is the same in every process, if its parts' ``repr`` are.
+
+    Examples
+    --------
+    >>> from streamlearn.hypotheses.instances import text
+    >>> text(("a", frozenset("cb")))
+    "('a',{'b','c'})"
+    """
+    if type(instance) is tuple:
+        return f"({','.join(map(text, instance))})"
+    if isinstance(instance, frozenset):
+        return f"{{{','.join(sorted(map(text, instance)))}}}"
+    return repr(instance)
+
+
 def _usable(x: Any) -> bool:
-    """Return whether ``x`` can be hashed and equals itself."""
+    """Return whether ``x`` can be hashed and equals itself, and so do its parts."""
     try:
         hash(x)
+        if isinstance(x, tuple | frozenset):  # these take a NaN for equal to itself
+            return all(map(_usable, x))
         return bool(x == x)  # noqa: PLR0124 - NaN differs
-    except (TypeError, ValueError):
+    except Exception:  # noqa: BLE001 - a stranger's own methods may raise anything
         return False

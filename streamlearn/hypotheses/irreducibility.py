@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from streamlearn.errors import SizeError
-from streamlearn.hypotheses.base import HypothesisClass
+from streamlearn.hypotheses.base import HypothesisClass, check_class
+from streamlearn.hypotheses.bitsets import Bitsets
 from streamlearn.hypotheses.finite import Finite
 from streamlearn.hypotheses.parameters import check_whole
 from streamlearn.hypotheses.points import SingletonClass
@@ -11,8 +12,8 @@ from streamlearn.hypotheses.points import SingletonClass
 MOST_WORK = 20_000_000
 """Divisions of sets looked at before exact work is given up: about a minute."""
 
-MOST_INSTANCES = 400
-"""Instances of a class that is worked through: a search may be as deep as there are instances."""
+MOST_INSTANCES = 250
+"""Instances of a class that is worked through: a search may be as deep as there are instances, two calls each."""
 
 
 class Sets:
@@ -45,12 +46,13 @@ class Sets:
         self.finite = finite
         self.everything = (1 << finite.size) - 1
         self.columns = [finite.ones(x) or 0 for x in finite.domain]
+        self._bitsets = Bitsets(self.columns, finite.size, one_limit=True)
         self._answers: dict[int, int] = {}
         self._work = 0
 
     def dimension(self, rows: int) -> int:
         """Return the Littlestone dimension of a nonempty set."""
-        return self.finite.dimension_of(rows)
+        return self._bitsets.dimension(rows)
 
     def answers(self, rows: int) -> int:
         """Return the columns at which SOA of a nonempty set says 1, as bits."""
@@ -60,7 +62,7 @@ class Sets:
             q, found = self.dimension(rows), 0
             for place, ones in enumerate(self.columns):
                 zeros = rows & ~ones
-                if not (zeros and self.finite.reaches(zeros, q)):
+                if not (zeros and self._bitsets.reaches(zeros, q)):
                     found |= 1 << place
             self._answers[rows] = found
         return found
@@ -74,7 +76,7 @@ class Sets:
         core = rows
         for part in agreeing:
             core &= part
-        if core and self.finite.reaches(core, q):
+        if core and self._bitsets.reaches(core, q):
             return True
         return k < len(agreeing) and not self._weakened(rows, k, q, agreeing, {})
 
@@ -84,10 +86,11 @@ class Sets:
             return False
         self.spend()
         parts = {rows & part for part in agreeing} - {rows}
-        if not all(self.finite.reaches(part, q) for part in parts):
+        if not all(self._bitsets.reaches(part, q) for part in parts):
             return True
-        if any(self._weakened(part, k - 1, q, agreeing, firm) for part in parts):
-            return True
+        for part in parts:  # any() would take three calls a level of the little depth there is
+            if self._weakened(part, k - 1, q, agreeing, firm):
+                return True
         firm[rows] = k
         return False
 
@@ -122,7 +125,7 @@ def is_irreducible(cls: HypothesisClass, k: int) -> bool:
     Raises
     ------
     ParameterError
-        If ``k`` is not a whole number >= 0.
+        If ``cls`` is no hypothesis class, or ``k`` is not a whole number >= 0.
     SizeError
         If the class is neither one of points nor small enough to be worked through.
 
@@ -139,7 +142,8 @@ def is_irreducible(cls: HypothesisClass, k: int) -> bool:
     >>> is_irreducible(Thresholds(6), 1), is_irreducible(Thresholds(6), 2)
     (True, False)
     """
-    check_whole("k", k, 0)
+    check_class(cls)
+    k = check_whole("k", k, 0)
     if isinstance(cls, SingletonClass):
         return cls.size == 1 or k == 0 or cls.size >= k + 2
     sets = Sets(cls.as_finite())

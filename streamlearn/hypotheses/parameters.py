@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
 
 from streamlearn.errors import ParameterError, SizeError
@@ -25,16 +28,32 @@ def check_domain(name: str, field: str, m: object) -> int:
     return int(m)
 
 
-def check_whole(name: str, value: object, least: int) -> None:
-    """Refuse what is no whole number, or is too small.
+def check_whole(name: str, value: object, least: int) -> int:
+    """Return a whole number that is large enough.
 
     Raises
     ------
     ParameterError
-        If so.
+        If it is none, or too small.
     """
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise ParameterError(f"{name} must be a whole number >= {least}, got {value!r}")
+    return int(value)
+
+
+def check_list(name: str, values: Iterable[Any], what: str) -> tuple[Any, ...]:
+    """Return what a list, or anything else that can be gone through but text, holds.
+
+    Raises
+    ------
+    ParameterError
+        If it cannot be gone through, or is one string.
+    """
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise ParameterError(
+            f"{name} must be a list of {what}, got one {type(values).__name__}; put it in a list"
+        )
+    return tuple(values)
 
 
 def check_cells(hypotheses: int, instances: int, name: str) -> None:

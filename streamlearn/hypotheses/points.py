@@ -63,6 +63,8 @@ class Excluded:
 class UnseenSpace(VersionSpace):
     """The version space while every label was 0: all points but those excluded, and the empty function if it belongs.
 
+    It must remember every instance labelled 0, as each could still be asked again: its memory grows with their number.
+
     Parameters
     ----------
     hypotheses

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from streamlearn.errors import ParameterError, SizeError
-from streamlearn.hypotheses.base import HypothesisClass, VersionSpace
+from streamlearn.hypotheses.base import HypothesisClass, VersionSpace, check_class
 from streamlearn.hypotheses.trees import draw
 
 MOST_CHECKED = 20
@@ -132,6 +132,8 @@ def littlestone_dimension(cls: HypothesisClass) -> int:
 
     Raises
     ------
+    ParameterError
+        If ``cls`` is no hypothesis class.
     SizeError
         If the class has no closed form and the exact search would not end.
 
@@ -144,7 +146,7 @@ def littlestone_dimension(cls: HypothesisClass) -> int:
     >>> littlestone_dimension(Finite(np.eye(5, dtype=bool)))
     1
     """
-    return cls.dimension
+    return check_class(cls).dimension
 
 
 def shattered_tree(cls: HypothesisClass) -> ShatteredTree:
@@ -159,6 +161,8 @@ def shattered_tree(cls: HypothesisClass) -> ShatteredTree:
 
     Raises
     ------
+    ParameterError
+        If ``cls`` is no hypothesis class.
     SizeError
         As :func:`littlestone_dimension`, or if a class of your own does not say its pivots.
 
@@ -169,7 +173,7 @@ def shattered_tree(cls: HypothesisClass) -> ShatteredTree:
     >>> tree.depth, tree.path((False,) * 60)[-1]
     (60, (1152921504606846975, False))
     """
-    return _GrownTree(cls.version_space(), cls.dimension)
+    return _GrownTree(check_class(cls).version_space(), cls.dimension)
 
 
 def is_shattered(cls: HypothesisClass, tree: ShatteredTree) -> bool:
@@ -186,6 +190,8 @@ def is_shattered(cls: HypothesisClass, tree: ShatteredTree) -> bool:
 
     Raises
     ------
+    ParameterError
+        If ``cls`` is no hypothesis class, or ``tree`` no tree.
     SizeError
         If the tree is deeper than 20.
 
@@ -196,6 +202,11 @@ def is_shattered(cls: HypothesisClass, tree: ShatteredTree) -> bool:
     >>> is_shattered(Intervals(9), tree), is_shattered(Thresholds(9), tree)
     (True, False)
     """
+    check_class(cls)
+    if not isinstance(tree, ShatteredTree):
+        raise ParameterError(
+            f"tree must be a ShatteredTree, got {type(tree).__name__}; shattered_tree(cls) gives one"
+        )
     if tree.depth > MOST_CHECKED:
         raise SizeError(
             f"the tree has 2^{tree.depth} paths, at most 2^{MOST_CHECKED} are walked; check a subtree (tree.child)"

@@ -16,13 +16,14 @@ from streamlearn.hypotheses.base import unreadable
 from streamlearn.hypotheses.enumerated import EnumeratedClass, EnumeratedSpace
 from streamlearn.hypotheses.finite import Finite
 from streamlearn.hypotheses.instances import finite, number
-from streamlearn.hypotheses.parameters import check_cells, check_whole
+from streamlearn.hypotheses.parameters import check_cells, check_list, check_whole
 
 
 class Stumps(EnumeratedClass):
     """The functions 1[x[f] >= c] and 1[x[f] < c] for some cut points c of each of some features f.
 
-    An instance is a dict that gives each of the features a number, not NaN; further features are ignored.
+    An instance is a dict that gives each of the features a number (Python's or numpy's, not NaN); further features are
+    ignored.
 
     Parameters
     ----------
@@ -39,7 +40,8 @@ class Stumps(EnumeratedClass):
     Raises
     ------
     ParameterError
-        If there is no feature, one has no cut point, or a cut point is not a finite number or is given twice.
+        If ``cuts`` is no dict or names no feature, a feature has no cut point, or a cut point is not a finite number or
+        is given twice.
 
     Notes
     -----
@@ -62,21 +64,20 @@ class Stumps(EnumeratedClass):
     __slots__ = ("_features", "cuts", "size")
 
     def __init__(self, cuts: Mapping[str, Iterable[float]]) -> None:
+        if not isinstance(cuts, Mapping):
+            raise ParameterError(
+                f"cuts must be a dict of features with their cut points, got {type(cuts).__name__}; "
+                "Stumps.from_sample takes a sample"
+            )
         self.cuts: dict[str, list[float]] = {name: _checked(name, points) for name, points in cuts.items()}
         self.size = 2 * sum(map(len, self.cuts.values()))
         if self.size == 0:
             raise ParameterError("cuts names no feature; give at least one with its cut points")
-        self._features: list[
-            tuple[str, list[float], list[int]]
-        ] = []  # name, cuts, stumps that say 1 in each cell
+        # Name, cut points, number of the first stump; a table of what each cell says would be quadratic in memory.
+        self._features: list[tuple[str, list[float], int]] = []
         start = 0
         for name, points in self.cuts.items():
-            upwards = (1 << len(points)) - 1
-            cells = [  # upwards the cuts below say 1, downwards those above
-                ((1 << below) - 1 | (upwards >> below << below) << len(points)) << start
-                for below in range(len(points) + 1)
-            ]
-            self._features.append((name, points, cells))
+            self._features.append((name, points, start))
             start += 2 * len(points)
 
     @classmethod
@@ -105,8 +106,8 @@ class Stumps(EnumeratedClass):
         Stumps({'a': [1.5, 3.5]})
         """
         if cuts is not None:
-            check_whole("cuts", cuts, 1)
-        sample = list(rows)
+            cuts = check_whole("cuts", cuts, 1)
+        sample = check_list("rows", rows, "dicts of features")
         if not all(isinstance(row, Mapping) for row in sample):
             raise ParameterError("rows must be dicts of features; leave out the labels")
         common = [
@@ -125,11 +126,11 @@ class Stumps(EnumeratedClass):
         if not isinstance(x, dict):
             return None
         rows = 0
-        for name, points, cells in self._features:
+        for name, points, start in self._features:
             value = x.get(name)
             if not number(value):
                 return None
-            rows |= cells[bisect_right(points, value)]
+            rows |= _says_one(len(points), bisect_right(points, value)) << start
         return rows
 
     def dimension_of(self, rows: int) -> int:
@@ -144,12 +145,12 @@ class Stumps(EnumeratedClass):
         """Return an instance that halves a set of stumps that some examples leave."""
         # Feature by feature, the cell whose stumps that say 1 come nearest to what is still missing to half.
         missing = rows.bit_count() // 2
-        rest = [self._reach(rows, feature) for feature in range(len(self._features))]
+        cells = [_counts(rows >> start, len(points)) for _, points, start in self._features]
+        least, most = sum(map(min, cells)), sum(map(max, cells))
         instance = {}
-        for feature, (name, points, cells) in enumerate(self._features):
-            least = sum(low for low, _ in rest[feature + 1 :])
-            most = sum(high for _, high in rest[feature + 1 :])
-            counts = [(rows & ones).bit_count() for ones in cells]
+        for (name, points, _), counts in zip(self._features, cells, strict=True):
+            least -= min(counts)
+            most -= max(counts)
             below = next(b for b, count in enumerate(counts) if count + least <= missing <= count + most)
             missing -= counts[below]
             instance[name] = _in_cell(points, below)
@@ -178,17 +179,13 @@ class Stumps(EnumeratedClass):
         ]
         return Finite([[(x[name] >= cut) is up for x in domain] for name, cut, up in stumps], domain=domain)
 
-    def _reach(self, rows: int, feature: int) -> tuple[int, int]:
-        """Return the fewest and the most of a feature's stumps that say 1 in some cell."""
-        counts = [(rows & ones).bit_count() for ones in self._features[feature][2]]
-        return min(counts), max(counts)
-
     def __repr__(self) -> str:
         return f"Stumps({self.cuts!r})"
 
 
 def _checked(name: str, points: Iterable[float]) -> list[float]:
-    listed = [float(point) if finite(point) else None for point in points]
+    given = check_list(f"cuts of feature {name!r}", points, "numbers")
+    listed = [float(point) if finite(point) else None for point in given]
     kept = sorted({point for point in listed if point is not None})
     if None in listed or len(kept) != len(listed) or not kept:
         raise ParameterError(
@@ -212,6 +209,20 @@ def _halfway(low: float, high: float) -> float:
     """Return a number above ``low`` and at most ``high``, halfway where floats allow it."""
     middle = low + (high - low) / 2
     return middle if low < middle <= high else high
+
+
+def _says_one(k: int, below: int) -> int:
+    """Return which of a feature's stumps say 1 where so many of its k cut points lie at or below: bits 0..2k-1."""
+    low = (1 << below) - 1
+    return (
+        low | ((1 << k) - 1 ^ low) << k
+    )  # upwards those of the cut points below, downwards those of the others
+
+
+def _counts(rows: int, k: int) -> list[int]:
+    """Return how many stumps in the lowest 2k bits of a set say 1 in each cell of their feature."""
+    own = rows & (1 << 2 * k) - 1
+    return [(own & _says_one(k, below)).bit_count() for below in range(k + 1)]
 
 
 def _in_cell(points: list[float], below: int) -> float:

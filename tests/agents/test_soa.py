@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from river import checks
 
 from streamlearn import Guarantee, Key, hypotheses, state
 from streamlearn.agents import SOA, SubsampledSOA
@@ -267,11 +266,3 @@ def test_bad_classes_and_keys():
         SOA("thresholds")
     with pytest.raises(ParameterError, match="key must be"):
         SubsampledSOA(hypotheses.Point3(), 0.5, key=7)
-
-
-@pytest.mark.parametrize("agent", [SOA, SubsampledSOA])
-def test_rivers_own_checks(agent):
-    model = agent(**next(agent._unit_test_params()))
-    for check in checks.yield_checks(model):
-        if check.__name__ not in model._unit_test_skips():
-            check(model.clone())

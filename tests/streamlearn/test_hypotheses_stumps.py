@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import tracemalloc
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from river import datasets
 
 from streamlearn.errors import ParameterError, StateError
-from streamlearn.hypotheses import Stumps
+from streamlearn.hypotheses import Stumps, enumerated
 
 
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=4), st.data())
@@ -70,6 +73,66 @@ def test_a_number_of_cut_points_must_be_whole(cuts):
         Stumps.from_sample([{"a": 1}, {"a": 2}], cuts=cuts)
 
 
+@pytest.mark.parametrize(
+    ("cuts", "message"),
+    [
+        ([1.0], "cuts must be a dict of features with their cut points, got list"),
+        ({"a": 5}, "cuts of feature 'a' must be a list of numbers, got one int"),
+        ({"a": "12"}, "must be a list of numbers, got one str"),
+    ],
+)
+def test_cut_points_of_another_form_are_refused(cuts, message):
+    with pytest.raises(ParameterError, match=message):
+        Stumps(cuts)
+
+
+def test_a_sample_that_is_no_list_is_refused():
+    with pytest.raises(ParameterError, match="rows must be a list of dicts of features, got one int"):
+        Stumps.from_sample(3)
+
+
+def test_memory_does_not_grow_with_the_instances_asked():
+    stumps = Stumps({f"x{i}": range(50) for i in range(4)})  # over six million cells, hardly two alike
+    space = stumps.version_space().restrict(dict.fromkeys(stumps.cuts, 7), True)
+    generator = np.random.default_rng(1)
+
+    def ask(times):
+        for values in generator.integers(-1, 50, (times, 4)).tolist():
+            space.predict({f"x{i}": value for i, value in enumerate(values)})
+        return tracemalloc.get_traced_memory()[0]
+
+    tracemalloc.start()
+    first, last = ask(2_000), ask(8_000)
+    tracemalloc.stop()
+    assert last - first < 50_000  # 8,000 answers would take over a million
+    assert len(space._answers) <= enumerated.MOST_ANSWERS
+
+
+def test_answers_stay_right_when_they_are_forgotten(monkeypatch):
+    monkeypatch.setattr(enumerated, "MOST_ANSWERS", 3)
+    stumps = Stumps({"u": range(6), "v": range(5)})
+    space = stumps.version_space().restrict({"u": 3, "v": 1}, True)
+    answers = {}
+    for u, v in [*itertools.product(range(-1, 7), range(-1, 6))] * 2:
+        said = space.predict({"u": u, "v": v})
+        assert answers.setdefault((u, v), said) == said
+        assert len(space._answers) <= 3
+    zeros = {x for x in answers if not answers[x]}
+    for u, v in answers:
+        kept = space.restrict({"u": u, "v": v}, False)
+        assert ((u, v) in zeros) == (kept is not None and kept.dimension == space.dimension)
+
+
+def test_memory_is_linear_in_the_cut_points():
+    tracemalloc.start()
+    stumps = Stumps({f"x{i}": range(1_000) for i in range(10)})
+    space = stumps.version_space().restrict(dict.fromkeys(stumps.cuts, 500.0), True)
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert space.dimension == 13
+    assert held < 1_000_000  # what each of 10,000 cells says would take 12 million
+
+
 BAD_CUTS = [
     {},
     *({"a": cuts} for cuts in ([], [1.0, 1.0], [math.nan], [math.inf], ["1"], [10**400], [2**53, 2**53 + 1])),
@@ -83,8 +146,6 @@ def test_bad_cut_points_are_refused(cuts):
 
 
 def test_numbers_of_any_type_are_instances_and_nothing_else_is():
-    import numpy as np
-
     stumps = Stumps({"a": [0.5]})
     for value in (1, True, 1.0, np.float32(1), np.int8(1), math.inf, 10**400):
         assert stumps.default({"a": value, "ignored": "x"})

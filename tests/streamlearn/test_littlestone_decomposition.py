@@ -263,7 +263,7 @@ def test_a_class_too_large_to_work_through_is_refused(cls):
 def test_irreducibility_of_a_class_too_large_is_refused():
     with pytest.raises(SizeError, match=r"at most \d+ cells"):
         is_irreducible(Thresholds(2**60), 1)
-    with pytest.raises(SizeError, match="500 instances, at most 400"):
+    with pytest.raises(SizeError, match="500 instances, at most 250"):
         is_irreducible(Thresholds(500), 1)
 
 
@@ -274,11 +274,32 @@ def test_work_that_would_not_end_is_refused(monkeypatch):
         decomposition_dimension(finite, 1)
 
 
+def test_the_deepest_search_leaves_room_on_the_stack(monkeypatch):
+    monkeypatch.setattr(
+        irreducibility, "MOST_WORK", 250 * 600
+    )  # some ways down to the last instance, no more
+
+    def called_from(depth, work):
+        return work() if not depth else called_from(depth - 1, work)
+
+    deep = Points(irreducibility.MOST_INSTANCES).as_finite()
+    for tool in (decomposition_dimension, essential_hypotheses, decomposition_tree, is_irreducible):
+        with pytest.raises(SizeError, match="exact work"):
+            called_from(300, lambda tool=tool: tool(deep, 248))
+
+
 @pytest.mark.parametrize("p", [0, -1, 1.0, True, "2"])
 def test_p_must_be_a_whole_number(p):
     for tool in (decomposition_dimension, decomposition_tree, essential_hypotheses):
         with pytest.raises(ParameterError, match="p must be a whole number >= 1"):
             tool(Point3(), p)
+
+
+def test_numpys_whole_numbers_are_whole_numbers():
+    seven, one = Thresholds(7), np.int8(1)
+    assert decomposition_dimension(seven, np.int8(120)) == 0
+    assert decomposition_dimension(seven, one, d=np.int8(3)) == decomposition_dimension(seven, 1)
+    assert is_irreducible(seven, one) == is_irreducible(seven, 1)
 
 
 def test_k_and_d_must_be_whole_numbers_and_fit():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import tracemalloc
 
 import littlestone as oracle
 import numpy as np
@@ -160,10 +161,50 @@ def test_a_search_that_would_not_end_is_refused(monkeypatch):
     assert finite.dimension >= 4  # what was remembered of the search given up is still right
 
 
+def test_sets_of_small_dimension_are_work_too(monkeypatch):
+    monkeypatch.setattr(bitsets, "MOST_WORK", 199)
+    with pytest.raises(SizeError, match="more than 199 steps"):
+        littlestone_dimension(Points(200).as_finite())  # each of 200 divisions is looked at, none reaches 2
+    monkeypatch.setattr(bitsets, "MOST_WORK", 200)
+    assert littlestone_dimension(Points(200).as_finite()) == 1
+
+
+def test_a_division_of_many_hypotheses_is_more_work(monkeypatch):
+    monkeypatch.setattr(bitsets, "MOST_WORK", 2_999)
+    columns = [1 << row for row in range(1_000)]
+    assert bitsets.Bitsets(columns, 1_999).dimension((1 << 1_000) - 1) == 1
+    with pytest.raises(SizeError):
+        bitsets.Bitsets(columns, 2_000).dimension((1 << 1_000) - 1)
+
+
+def test_work_is_limited_for_each_question_or_for_all(monkeypatch):
+    monkeypatch.setattr(bitsets, "MOST_WORK", 350)
+    columns = [1 << row for row in range(100)]
+    for one_limit, asked in ((False, 10), (True, 3)):
+        sets = bitsets.Bitsets(columns, 100, one_limit=one_limit)
+        for _ in range(asked):
+            assert sets.dimension((1 << 100) - 1) == 1
+    with pytest.raises(SizeError):
+        sets.dimension((1 << 100) - 1)
+
+
 def test_remembered_bounds_are_limited(monkeypatch):
-    monkeypatch.setattr(bitsets, "MOST_KNOWN", 10)
+    monkeypatch.setattr(bitsets, "MOST_MEMORY", 1_600)  # ten sets of 60 hypotheses
     finite = Finite(np.unique(np.random.default_rng(2).random((60, 8)) < 0.5, axis=0))
     rows = oracle.rows_of(finite)
-    space = finite.version_space()
-    assert [space.predict(x) for x in range(8)] == [oracle.soa(rows, x) for x in range(8)]
-    assert len(finite._bitsets._below) + len(finite._bitsets._above) < 200
+    space, most = finite.version_space(), 0
+    for x in range(8):
+        assert space.predict(x) == oracle.soa(rows, x)
+        most = max(most, len(finite._bitsets._below) + len(finite._bitsets._above))
+    assert 5 < most <= 10
+
+
+def test_what_is_remembered_takes_the_memory_it_may(monkeypatch):
+    monkeypatch.setattr(bitsets, "MOST_MEMORY", 1 << 20)
+    sets = bitsets.Bitsets([1 << row for row in range(50)], 2_000)
+    tracemalloc.start()
+    for number in range(20_000):  # distinct sets of 16 hypotheses, each remembered
+        sets.reaches((0x7FFF << 1_900) | 1 << number % 1_900 | 1 << number * 7 % 1_899, 3)
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert 1 << 17 < held < 1.5 * (1 << 20)

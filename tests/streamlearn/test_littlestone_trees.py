@@ -21,7 +21,12 @@ from streamlearn.hypotheses import (
     Stumps,
     Thresholds,
     VersionSpace,
+    decomposition_dimension,
+    decomposition_tree,
+    essential_hypotheses,
+    is_irreducible,
     is_shattered,
+    littlestone_dimension,
     shattered_tree,
 )
 
@@ -91,6 +96,34 @@ def test_broken_trees_are_rejected():
     assert not is_shattered(Thresholds(3), node(4))  # no instance
     assert not is_shattered(Thresholds(3), node([1]))
     assert not is_shattered(Point3(), node(1, node(2), node(2)))  # deeper than the dimension
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (Point3, "with its parameters, got Point3 without"),
+        ("point3", "got str"),
+        (np.eye(2, dtype=bool), r"got ndarray; a table makes one: Finite\(table\)"),
+    ],
+)
+def test_what_is_no_class_is_refused_by_every_tool(given, message):
+    tools = [
+        littlestone_dimension,
+        shattered_tree,
+        lambda cls: is_shattered(cls, LEAF),
+        lambda cls: is_irreducible(cls, 1),
+        lambda cls: decomposition_dimension(cls, 1),
+        lambda cls: decomposition_tree(cls, 1),
+        lambda cls: essential_hypotheses(cls, 1),
+    ]
+    for tool in tools:
+        with pytest.raises(ParameterError, match=message):
+            tool(given)
+
+
+def test_what_is_no_tree_is_refused():
+    with pytest.raises(ParameterError, match="tree must be a ShatteredTree, got list"):
+        is_shattered(Point3(), [1])
 
 
 def test_a_tree_too_deep_to_walk_is_refused_but_can_be_grown():
