@@ -236,6 +236,10 @@ class SubsampledSOA(_VersionSpacePredictor):
             )
         self.key = Key.generate() if key is None else key
         self._retain_below = math.floor(Fraction(rate) * OUT_OF)  # rounded down: never retained more often
+        if not self._retain_below:
+            raise ParameterError(
+                f"gamma must be at least 2^-64, got {gamma!r}; below, nothing would ever be retained"
+            )
         self._begin()
 
     def _learn(self, x: Any, y: bool, round: int) -> None:  # noqa: A002 - the contract's own name

@@ -25,7 +25,18 @@ _HOME = {
     "Key": "streamlearn.randomness",
 }
 _MODULES = frozenset(
-    {"agents", "bounds", "errors", "hypotheses", "priors", "privacy", "replays", "reporters", "state"}
+    {
+        "agents",
+        "bounds",
+        "checks",
+        "errors",
+        "hypotheses",
+        "priors",
+        "privacy",
+        "replays",
+        "reporters",
+        "state",
+    }
 )
 
 __all__ = ["Channel", "Guarantee", "Key", "Report", "__version__"]

@@ -72,6 +72,10 @@ class MissingExtraError(StreamlearnError, ImportError):
     """An optional dependency is needed and not installed. The message names the extra."""
 
 
+class CheckError(StreamlearnError, AssertionError):
+    """An agent does not keep its contract. The message names the check, what was expected and seen, and the remedy."""
+
+
 class BudgetError(StreamlearnError, RuntimeError):
     """A report would spend more privacy than its owner allows. Nothing was spent.
 

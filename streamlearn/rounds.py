@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+
 import msgspec
 
 from streamlearn.errors import RoundError
@@ -44,7 +46,8 @@ class Rounds:
 
     def __init__(self) -> None:
         self._answered = 0
-        self._pending: dict[int, None] = {}
+        # Ordered, because a plain dict walks over what was deleted at its front whenever its first key is asked for.
+        self._pending: OrderedDict[int, None] = OrderedDict()
 
     def ask(self, round: int) -> None:  # noqa: A002 - the field's own word
         """Note that a round was asked by number; asked again, nothing changes.
@@ -59,7 +62,7 @@ class Rounds:
         if round not in self._pending:
             self._pending[round] = None
             if len(self._pending) > MOST_PENDING:
-                del self._pending[next(iter(self._pending))]
+                self._pending.popitem(last=False)
 
     def check(self, round: int | None) -> None:  # noqa: A002
         """Refuse a label for a round that does not await one; nothing changes.
@@ -103,5 +106,5 @@ class Rounds:
         """Return the rounds that :meth:`state` described."""
         rounds = cls()
         rounds._answered = state.answered
-        rounds._pending = dict.fromkeys(state.pending)
+        rounds._pending = OrderedDict.fromkeys(state.pending)
         return rounds

@@ -1,0 +1,99 @@
+"""Checks of memory. A predictor meets a few instances over and over; what it holds must stop growing.
+
+The events are doubled until neither the saved state nor the object has grown by more than ``ROOM`` over one
+doubling. What grows by a unit in sixteen events or more grows over each of them; what fills up, or is capped,
+does not.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+from streamlearn import state
+from streamlearn.checks.sizes import deep_size
+from streamlearn.checks.trial import Trial, Unmet, own
+
+FIRST = 2**10
+LAST = 2**18
+"""The most events: more than twice the rounds that may await their label at once."""
+
+ROOM = 64
+"""Room for counters: each may gain a digit, or a machine word, where the events are doubled."""
+
+_NUMBERS_FROM = 10**9
+"""Rounds of as many digits, and held in as many bytes, as all that follow."""
+
+_DELAY = 10
+
+
+def _require_bounded(trial: Trial, advance: Callable[[Any, int], None], what: str) -> None:
+    """Refuse an agent that grows over each doubling; ``advance(agent, i)`` is the i-th event."""
+    agent = trial.fresh()
+    events = itertools.count()
+
+    def run(count: int) -> tuple[int, int]:
+        for i in itertools.islice(events, count):
+            advance(agent, i)
+        return len(state.dumps(agent)), deep_size(agent)
+
+    count = FIRST
+    sizes = run(count)
+    while count < LAST:
+        larger = run(count)
+        count *= 2
+        if all(now <= before + ROOM for before, now in zip(sizes, larger, strict=True)):
+            return
+        sizes = larger
+    raise Unmet(
+        f"memory that stops growing over {what}",
+        f"{sizes[0]} bytes of saved state and {sizes[1]} units held after {count} events, more than after half of them",
+        "forget what no later answer needs; leave rounds to streamlearn.prediction.Predictor, which caps them",
+    )
+
+
+def check_long_streams_fill_no_memory(trial: Trial) -> None:
+    """Require that a stream that repeats itself, labels prompt and without numbers, ends to need more memory."""
+    events = trial.events
+
+    def advance(agent: Any, i: int) -> None:
+        x, y = events[i % len(events)]
+        agent.predict_one(own(x))
+        agent.learn_one(own(x), y)
+
+    _require_bounded(trial, advance, "a stream that repeats itself")
+
+
+def check_late_labels_fill_no_memory(trial: Trial) -> None:
+    """Require that rounds that are asked by number and labelled ten rounds later are forgotten."""
+    events = trial.events
+
+    def advance(agent: Any, i: int) -> None:
+        agent.predict_one(own(events[i % len(events)][0]), round=_NUMBERS_FROM + i)
+        if i >= _DELAY:
+            x, y = events[(i - _DELAY) % len(events)]
+            agent.learn_one(own(x), y, round=_NUMBERS_FROM + i - _DELAY)
+
+    _require_bounded(trial, advance, "rounds that are labelled late")
+
+
+def check_missing_labels_fill_no_memory(trial: Trial) -> None:
+    """Require that rounds whose label never comes are given up in the end, and need no memory without a number."""
+    events = trial.events
+
+    def numbered(agent: Any, i: int) -> None:
+        agent.predict_one(own(events[i % len(events)][0]), round=_NUMBERS_FROM + i)
+
+    def unnumbered(agent: Any, i: int) -> None:
+        agent.predict_one(own(events[i % len(events)][0]))
+
+    _require_bounded(trial, unnumbered, "predictions without labels")
+    _require_bounded(trial, numbered, "rounds whose label never comes")
+
+
+CHECKS: list[Callable[[Trial], None]] = [
+    check_long_streams_fill_no_memory,
+    check_late_labels_fill_no_memory,
+    check_missing_labels_fill_no_memory,
+]
