@@ -64,7 +64,7 @@ class Predictor(Agent, river.base.Classifier):
         RoundError
             If ``round`` is not a whole number >= 0.
         """
-        _check_instance(x)
+        check_instance(x)
         if round is not None:
             self._rounds.ask(round)
         return self._predict(x)
@@ -90,8 +90,8 @@ class Predictor(Agent, river.base.Classifier):
         InstanceError
             If ``x`` is neither hashable nor a dict.
         """
-        _check_instance(x)
-        label = _binary(y)
+        check_instance(x)
+        label = binary_label(y)
         self._learn(x, label, self._rounds.answer(round))
 
     def _unlearned(self) -> None:
@@ -99,14 +99,39 @@ class Predictor(Agent, river.base.Classifier):
         self._rounds = Rounds()
 
 
-def _check_instance(x: Any) -> None:
+def check_instance(x: Any) -> None:
+    """Refuse what is neither hashable nor a dict.
+
+    Raises
+    ------
+    InstanceError
+        If so.
+
+    Examples
+    --------
+    >>> from streamlearn.prediction import check_instance
+    >>> check_instance({"height": 1.8})
+    """
     if type(x).__hash__ is None and not isinstance(x, dict):
         raise InstanceError(
             f"x must be a dict of features or hashable, got {type(x).__name__}; a tuple serves for a list"
         )
 
 
-def _binary(y: Any) -> bool:
+def binary_label(y: Any) -> bool:
+    """Return a label as a boolean.
+
+    Raises
+    ------
+    LabelError
+        If it is not binary.
+
+    Examples
+    --------
+    >>> from streamlearn.prediction import binary_label
+    >>> binary_label(1.0), binary_label(False)
+    (True, False)
+    """
     if y is True or y is False:
         return bool(y)
     try:

@@ -114,6 +114,61 @@ class Key:
         draw.update(b"%d:%b:%b" % (len(name), name, str(round).encode()))
         return int.from_bytes(draw.digest(), "big")
 
+    def bernoulli(self, numerator: int, denominator: int, purpose: str, round: int | str) -> bool:  # noqa: A002
+        """Return True with probability numerator / denominator, exactly.
+
+        The binary expansion of the probability is compared with that of a uniform number, 64 bits at a time, until
+        they differ; nearly always the first 64 bits decide.
+
+        Parameters
+        ----------
+        numerator, denominator
+            Whole numbers, 0 <= numerator <= denominator, denominator >= 1; of any size.
+        purpose, round
+            As for :meth:`uniform64`.
+
+        Examples
+        --------
+        >>> from streamlearn import Key
+        >>> sum(Key.from_seed(1).bernoulli(1, 3, "coin", i) for i in range(3000))
+        1010
+        """
+        word = 0
+        while True:
+            digits, numerator = divmod(numerator << 64, denominator)
+            draw = self.uniform64(f"{purpose}/{word}" if word else purpose, round)
+            if draw != digits:
+                return draw < digits
+            word += 1
+
+    def below(self, bound: int, purpose: str, round: int | str) -> int:  # noqa: A002
+        """Return a whole number uniform on 0 .. bound - 1, exactly.
+
+        Parameters
+        ----------
+        bound
+            At least 1; of any size.
+        purpose, round
+            As for :meth:`uniform64`.
+
+        Examples
+        --------
+        >>> from streamlearn import Key
+        >>> [Key.from_seed(1).below(10**30, "pick", i) for i in range(2)]
+        [846264509256843485897450846161, 953516161404263222401179166925]
+        """
+        bits = (bound - 1).bit_length()
+        words = range(-(-bits // 64))
+        attempt = 0
+        while True:  # each attempt succeeds with probability above 1/2
+            drawn = 0
+            for word in words:
+                drawn = drawn << 64 | self.uniform64(f"{purpose}/{attempt}/{word}", round)
+            drawn >>= 64 * len(words) - bits
+            if drawn < bound:
+                return drawn
+            attempt += 1
+
     def derive(self, purpose: str) -> Key:
         """Return a key for one part of a system, independent of this one's draws and of other parts'.
 

@@ -1,0 +1,1 @@
+"""What the private predictors' privacy costs, computed and certified."""

@@ -1,0 +1,284 @@
+"""Predictors whose answers depend on how many rounds there were: rounds count when they are asked, in that order.
+
+Labels may come late and overtake each other, by ``max_delay`` rounds at most. They take effect in the order of their
+rounds; one that is later still is given up, and its round then counts as answered rightly. So a round sees the labels
+of all rounds but the last ``max_delay`` before it, which the proofs of these predictors need.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections import deque
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from streamlearn.errors import ParameterError, RoundError, StateError
+from streamlearn.hypotheses.instances import from_plain, to_plain
+from streamlearn.prediction import Predictor, binary_label, check_instance
+
+M = TypeVar("M")
+
+
+class Round(Generic[M]):
+    """A round that was asked and whose label has not taken effect.
+
+    Parameters
+    ----------
+    number
+        What the caller calls it.
+    x
+        The instance; a dict is a copy of the caller's.
+    answer
+        What was predicted.
+    memo
+        What the predictor must remember of it.
+    label
+        Its label, None while it is awaited.
+    """
+
+    __slots__ = ("answer", "label", "memo", "number", "x")
+
+    def __init__(self, number: int, x: Any, answer: bool, memo: M, label: bool | None = None) -> None:
+        self.number = number
+        self.x = x
+        self.answer = answer
+        self.memo = memo
+        self.label = label
+
+
+class RoundState(msgspec.Struct, forbid_unknown_fields=True):
+    """A round as it is saved; see :class:`Round`.
+
+    Parameters
+    ----------
+    number, x, answer, memo, label
+        As in :class:`Round`, in plain JSON types.
+    """
+
+    number: int
+    x: Any
+    answer: bool
+    memo: Any
+    label: bool | None
+
+
+class OrderedState(msgspec.Struct, forbid_unknown_fields=True):
+    """What must survive a restart.
+
+    Parameters
+    ----------
+    asked
+        Rounds asked so far.
+    waiting
+        Those whose labels have not taken effect, oldest first.
+    """
+
+    asked: int
+    waiting: list[RoundState]
+
+
+class OrderedPredictor(Predictor, Generic[M]):
+    """Keeps the order of rounds for a subclass that says what it answers and what a label changes.
+
+    A subclass has a parameter ``max_delay``, calls ``_begin_rounds`` first, and defines ``_answer``, ``_asked`` and
+    ``_resolve``; ``memo`` is whatever links the three for one round, and ``_memo_to_plain`` writes it.
+    """
+
+    max_delay: int
+    _sequence: int
+    _waiting: deque[Round[M]]
+
+    def _begin_rounds(self) -> None:
+        self._sequence = 0
+        self._waiting = deque()
+
+    @abc.abstractmethod
+    def _answer(self, x: Any, sequence: int) -> tuple[bool, M]:
+        """Return the bit for an instance if it were round ``sequence``, and what to remember; nothing changes."""
+
+    @abc.abstractmethod
+    def _asked(self, memo: M) -> None:
+        """Take note that the round was asked."""
+
+    @abc.abstractmethod
+    def _resolve(self, x: Any, y: bool, memo: M) -> None:
+        """Take in the label of the oldest round that has none yet."""
+
+    @abc.abstractmethod
+    def _memo_to_plain(self, memo: M) -> Any:
+        """Return a memo as plain JSON types."""
+
+    @abc.abstractmethod
+    def _memo_from_plain(self, data: Any) -> M:
+        """Return the memo that :meth:`_memo_to_plain` wrote, or raise a StateError."""
+
+    def predict_one(self, x: Any, *, round: int | None = None, **kwargs: Any) -> bool:  # noqa: A002, ARG002
+        """Return the predicted bit for ``x``.
+
+        Without ``round`` nothing changes: it is the bit of the next round, whose label must come before another is
+        asked for, since each further answer to another instance gives away more. With it the round counts, and
+        the same round asked again gets the same bit.
+
+        Raises
+        ------
+        InstanceError, RoundError
+            As :meth:`Predictor.predict_one`.
+        """
+        check_instance(x)
+        if round is None:
+            return self._predict(x)
+        if type(round) is not int or round < 0:
+            raise RoundError(f"round must be a whole number >= 0, got {round!r}; number the stream's events")
+        for waiting in self._waiting:
+            if waiting.number == round:
+                return waiting.answer
+        while len(self._waiting) > self.max_delay:
+            self._give_up()
+        answer, memo = self._answer(x, self._sequence + 1)
+        self._sequence += 1
+        self._asked(memo)
+        self._waiting.append(Round(round, dict(x) if isinstance(x, dict) else x, answer, memo))
+        return answer
+
+    def learn_one(self, x: Any, y: Any = None, *, round: int | None = None, **kwargs: Any) -> None:  # noqa: A002, ARG002
+        """Take in the label of an instance, in the order of rounds.
+
+        Raises
+        ------
+        LabelError, RoundError, InstanceError
+            As :meth:`Predictor.learn_one`.
+        """
+        check_instance(x)
+        label = binary_label(y)
+        if round is None and not self._waiting:
+            self._learn(x, label, 0)
+            return
+        self._awaiting(round).label = label
+        while self._waiting and self._waiting[0].label is not None:
+            self._settle(self._waiting.popleft())
+
+    def _predict(self, x: Any) -> bool:
+        answer, _ = self._answer(x, self._sequence + 1)
+        return answer
+
+    def _learn(self, x: Any, y: bool, round: int) -> None:  # noqa: A002, ARG002 - the contract's own name
+        """Ask and answer a round at once."""
+        _, memo = self._answer(x, self._sequence + 1)
+        self._sequence += 1
+        self._asked(memo)
+        self._resolve(x, y, memo)
+
+    def _awaiting(self, number: int | None) -> Round[M]:
+        for waiting in self._waiting:
+            if waiting.label is None and number in (None, waiting.number):
+                return waiting
+        raise RoundError(
+            f"no label is awaited for round {number!r}: it was never asked, was answered before, or is more than "
+            f"max_delay = {self.max_delay} rounds late; pass the same round= to predict_one first"
+        )
+
+    def _give_up(self) -> None:
+        """Let the oldest round count as answered rightly."""
+        oldest = self._waiting.popleft()
+        if oldest.label is None:
+            oldest.label = oldest.answer
+        self._settle(oldest)
+
+    def _settle(self, oldest: Round[M]) -> None:
+        assert oldest.label is not None  # noqa: S101 - told by both callers
+        self._resolve(oldest.x, oldest.label, oldest.memo)
+
+    def _rounds_state(self) -> OrderedState:
+        return OrderedState(
+            self._sequence,
+            [
+                RoundState(
+                    waiting.number,
+                    instance_to_plain(waiting.x),
+                    waiting.answer,
+                    self._memo_to_plain(waiting.memo),
+                    waiting.label,
+                )
+                for waiting in self._waiting
+            ],
+        )
+
+    def _rounds_from(self, state: OrderedState) -> deque[Round[M]]:
+        """Return the waiting rounds of a saved state, checked; nothing changes."""
+        numbers = [waiting.number for waiting in state.waiting]
+        if (
+            len(numbers) > self.max_delay + 1
+            or len(set(numbers)) < len(numbers)
+            or state.asked < len(numbers)
+        ):
+            raise StateError(
+                "the saved rounds are not possible; the state was edited, or another version wrote it"
+            )
+        return deque(
+            Round(
+                waiting.number,
+                instance_from_plain(waiting.x),
+                waiting.answer,
+                self._memo_from_plain(waiting.memo),
+                waiting.label,
+            )
+            for waiting in state.waiting
+        )
+
+
+def check_max_delay(max_delay: object) -> int:
+    """Return how many rounds late a label may be.
+
+    Raises
+    ------
+    ParameterError
+        If it is no whole number >= 0.
+
+    Examples
+    --------
+    >>> from streamlearn.ordered import check_max_delay
+    >>> check_max_delay(3)
+    3
+    """
+    if isinstance(max_delay, bool) or not isinstance(max_delay, int) or max_delay < 0:
+        raise ParameterError(
+            f"max_delay must be a whole number of rounds >= 0, got {max_delay!r}; it is how late a label may be"
+        )
+    return max_delay
+
+
+def instance_to_plain(x: Any) -> Any:
+    """Return an instance, a dict of features or a hashable, as JSON data.
+
+    Raises
+    ------
+    StateError
+        If JSON cannot carry it.
+
+    Examples
+    --------
+    >>> from streamlearn.ordered import instance_from_plain, instance_to_plain
+    >>> instance_from_plain(instance_to_plain({"a": 1.5, "b": None}))
+    {'a': 1.5, 'b': None}
+    """
+    if isinstance(x, dict):
+        return {"features": [[to_plain(name), to_plain(value)] for name, value in x.items()]}
+    return to_plain(x)
+
+
+def instance_from_plain(data: Any) -> Any:
+    """Return the instance that :func:`instance_to_plain` wrote.
+
+    Raises
+    ------
+    StateError
+        If it is none.
+    """
+    if isinstance(data, dict) and data.keys() == {"features"}:
+        try:
+            pairs = msgspec.convert(data["features"], list[tuple[Any, Any]])
+        except msgspec.ValidationError:
+            raise StateError("malformed instance in a saved state; give what state_dict() returned") from None
+        return {from_plain(name): from_plain(value) for name, value in pairs}
+    return from_plain(data)
