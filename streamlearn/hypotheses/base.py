@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import abc
 import hashlib
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import msgspec
 
 from streamlearn.errors import ParameterError, SizeError, StateError
+from streamlearn.hypotheses.instances import key
 
 if TYPE_CHECKING:
     from streamlearn.hypotheses.finite import Finite
@@ -158,6 +160,13 @@ class HypothesisClass(abc.ABC):
         StateError
             If ``data`` describes no version space of this class.
         """
+
+    def identity(self, x: Any) -> Hashable:
+        """Return what tells apart the instances on which hypotheses of the class differ, for an instance it knows.
+
+        Instances of one identity are one instance to every hypothesis.
+        """
+        return key(x)
 
     def as_finite(self) -> Finite:
         """Return the class as a table of hypotheses and instances.

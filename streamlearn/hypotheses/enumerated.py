@@ -55,6 +55,10 @@ class EnumeratedClass(HypothesisClass):
         ones = self.ones(x)
         return ones is not None and bool(ones & 1)
 
+    def identity(self, x: Any) -> int:
+        """Return the hypotheses that say 1 at an instance, as bits: all that tells it apart from others."""
+        return self.ones(x) or 0
+
     def knows(self, x: Any) -> bool:
         """Return whether ``x`` is an instance of the domain."""
         return self.ones(x) is not None

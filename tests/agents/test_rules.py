@@ -1,0 +1,128 @@
+"""The replacement rule: its two properties for every value of the randomness, and what one record can move."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from streamlearn import Key
+from streamlearn.agents.rules import Link, LinkState, Rule
+from streamlearn.rounding import OUT_OF
+
+BOTH, NEITHER, FIRST, SECOND = "both", "neither", "first", "second"
+"""Who is right on a round."""
+
+HALF = OUT_OF // 2
+RULES = [
+    Rule(batch, 2 * (batch + lag) - 2 + width + more, [0, *[HALF] * (width - 1), OUT_OF], [HALF] * ramp, lag)
+    for batch, width, ramp, lag, more in itertools.product((1, 2), (1, 2), (0, 1, 2), (0, 1), (0, 1))
+    if 2 * (batch + lag) - 2 + width + more <= 4
+]
+
+
+def outcomes(rule, stream):
+    """Every pair (W's mistakes, rounds on which W differs from U) that the draws allow, round by round."""
+    disagreements = [who for who in stream if who in {FIRST, SECOND}]
+    right = sum(who is SECOND for who in disagreements[: rule.delay])
+    chance = rule.chance(right) if len(disagreements) >= rule.delay else 0
+    accepts = [value for value, possible in ((False, chance < OUT_OF), (True, chance > 0)) if possible]
+    for accepted, steps in itertools.product(
+        accepts, itertools.product((False, True), repeat=len(rule.ramp))
+    ):
+        index = 0
+        shown = []  # (W is wrong, W differs from U)
+        for who in stream:
+            switched = False
+            if who in {FIRST, SECOND}:
+                index += 1
+                step = index - rule.delay - rule.max_delay
+                switched = accepted and step > 0 and (step > len(steps) or steps[step - 1])
+            wrong = who is NEITHER or (who is FIRST and switched) or (who is SECOND and not switched)
+            shown.append((wrong, switched))
+        yield shown
+
+
+@pytest.mark.parametrize(
+    "rule", RULES, ids=lambda rule: "-".join(map(str, (rule.batch, rule.delay, rule.max_delay)))
+)
+def test_both_properties_hold_for_every_draw(rule):
+    most = rule.batch + rule.max_delay - 1
+    bound = most + rule.certain
+    least = rule.delay - most - rule.width
+    worst = 0
+    for stream in itertools.product((BOTH, NEITHER, FIRST, SECOND), repeat=6):
+        for shown in outcomes(rule, stream):
+            first = second = made = 0
+            for who, (wrong, switched) in zip(stream, shown, strict=True):
+                if first <= least:
+                    assert not switched
+                first += who in {NEITHER, SECOND}
+                second += who in {NEITHER, FIRST}
+                made += wrong
+                if second <= most:
+                    assert made <= bound
+                    worst = max(worst, made)
+    assert worst == min(bound, 6)  # the bound is reached wherever a stream is long enough
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_one_record_moves_the_count_and_every_index_by_at_most_one(rule):
+    for stream in itertools.product((BOTH, FIRST, SECOND), repeat=6):
+        for place, other in itertools.product(range(6), (BOTH, FIRST, SECOND)):
+            neighbour = [*stream[:place], other, *stream[place + 1 :]]
+            counts, indices = zip(*map(_counted, (stream, neighbour), (rule, rule)), strict=True)
+            assert abs(counts[0] - counts[1]) <= 1
+            later = range(place + 1, 6)
+            shifts = {indices[0][t] - indices[1][t] for t in later}
+            assert len(shifts) <= 1
+            assert shifts <= {-1, 0, 1}
+
+
+def _counted(stream, rule):
+    disagreements = [who for who in stream if who is not BOTH]
+    indices = list(itertools.accumulate(who is not BOTH for who in stream))
+    return sum(who is SECOND for who in disagreements[: rule.delay]), indices
+
+
+def test_the_chance_rises_over_w_counts():
+    rule = Rule(batch=3, delay=10, acceptance=[0, 1, 5, OUT_OF], ramp=[HALF], max_delay=2)
+    # D - K' + 1 - w = 10 - 5 + 1 - 3 = 3
+    assert [rule.chance(right) for right in range(11)] == [0, 0, 0, 0, 1, 5, *[OUT_OF] * 5]
+    assert rule.certain == 10 + 2 + 1
+
+
+def test_draws_have_the_law_of_the_rule():
+    rule = Rule(
+        batch=1, delay=3, acceptance=[0, OUT_OF // 4, OUT_OF], ramp=[OUT_OF // 8, OUT_OF // 2], max_delay=1
+    )
+    key = Key.from_seed(5)
+    n = 40_000
+    # Hoeffding: off by more than 0.015 with probability below 2 exp(-2 n 0.015^2) = 3e-8 each.
+    for right, chance in ((0, 0.0), (1, 0.25), (2, 1.0)):
+        assert abs(sum(rule.accepts(right, key, i) for i in range(n)) / n - chance) < 0.015
+    for index, chance in ((4, 0.0), (5, 0.125), (6, 0.5), (7, 1.0)):
+        assert abs(sum(rule.follows(index, key, i) for i in range(n)) / n - chance) < 0.015
+
+
+def test_a_link_decides_when_its_last_label_is_known():
+    rule = Rule(
+        batch=2, delay=3, acceptance=[0, OUT_OF], ramp=[HALF], max_delay=1
+    )  # accepts from 3 - 3 + 1 = 1 on
+    link = Link(rule, Key.from_seed(1), LinkState(1))
+    indices = [link.disagreed() for _ in range(4)]
+    link.resolve(indices[0], right=True)
+    link.resolve(indices[1], right=False)
+    assert link.state.accepted is None
+    assert not link.follows()
+    link.resolve(indices[2], right=False)
+    assert link.state.accepted is True
+    link.resolve(indices[3], right=True)  # beyond the first D: counts no more
+    assert (link.state.resolved, link.state.right) == (3, 1)
+    assert not link.settled
+    link.disagreed()
+    assert link.settled
+    assert link.follows()
+    rejected = Link(rule, Key.from_seed(1), LinkState(1, asked=3, resolved=3, right=0))
+    assert rejected.rejected
+    assert not rejected.follows()
