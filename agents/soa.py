@@ -13,11 +13,11 @@ from typing import Any
 import msgspec
 
 from streamlearn import state
-from streamlearn.errors import ParameterError
+from streamlearn.errors import ParameterError, StateError
 from streamlearn.hypotheses import HypothesisClass, Point3, VersionSpace
 from streamlearn.prediction import Predictor
 from streamlearn.privacy import Guarantee
-from streamlearn.randomness import Key
+from streamlearn.randomness import Key, checked_key
 from streamlearn.rounding import OUT_OF, as_float
 from streamlearn.rounds import Rounds, RoundsState
 from streamlearn.state import register
@@ -34,11 +34,14 @@ class SOAState(msgspec.Struct, forbid_unknown_fields=True):
         The version space, as its class writes it; None where nothing is consistent.
     contradictions
         Labels that no remaining hypothesis agrees with.
+    unknown
+        Labels of instances that the class does not know.
     """
 
     rounds: RoundsState
     space: Any
     contradictions: int
+    unknown: int
 
 
 class _VersionSpacePredictor(Predictor):
@@ -46,12 +49,14 @@ class _VersionSpacePredictor(Predictor):
 
     hypotheses: HypothesisClass
     contradictions: int
+    unknown: int
     _space: VersionSpace | None
 
     def _begin(self) -> None:
         self._rounds = Rounds()
         self._space = self.hypotheses.version_space()
         self.contradictions = 0
+        self.unknown = 0
 
     def _predict(self, x: Any) -> bool:
         space = self._space
@@ -59,8 +64,8 @@ class _VersionSpacePredictor(Predictor):
 
     @property
     def realisable(self) -> bool:
-        """Whether some hypothesis agrees with every example taken in."""
-        return self.contradictions == 0
+        """Whether some hypothesis agrees with every example taken in; each must be of an instance the class knows."""
+        return self.contradictions == self.unknown == 0
 
     def release(self) -> Released:
         """Return the current hypothesis, for the online-learning game (Definition 1): it learns no more."""
@@ -69,14 +74,14 @@ class _VersionSpacePredictor(Predictor):
     def state_dict(self) -> dict[str, Any]:
         """Return the version space and the pending rounds as plain JSON types. The key is not part of it."""
         space = None if self._space is None else self._space.to_plain()
-        return state.pack(self, SOAState(self._rounds.state(), space, self.contradictions))
+        return state.pack(self, SOAState(self._rounds.state(), space, self.contradictions, self.unknown))
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Take on a saved state; refused unless it came from a predictor built alike."""
         body, space = _unpack(self, state)
-        self._rounds = Rounds.restored(body.rounds)
+        self._rounds = Rounds.restored(body.rounds)  # refuses before anything changes
         self._space = space
-        self.contradictions = body.contradictions
+        self.contradictions, self.unknown = body.contradictions, body.unknown
 
     def __repr__(self) -> str:
         given = ", ".join(f"{name}={value!r}" for name, value in self._get_params().items())
@@ -85,6 +90,8 @@ class _VersionSpacePredictor(Predictor):
 
 def _unpack(predictor: _VersionSpacePredictor, saved: dict[str, Any]) -> tuple[SOAState, VersionSpace | None]:
     body = state.unpack(predictor, saved, SOAState)
+    if min(body.contradictions, body.unknown) < 0:
+        raise StateError("the saved counts must be >= 0; the state was edited")
     return body, None if body.space is None else predictor.hypotheses.from_plain(body.space)
 
 
@@ -138,6 +145,8 @@ class SOA(_VersionSpacePredictor):
     ----------
     contradictions
         Examples left out.
+    unknown
+        Labelled instances that the class does not know: no hypothesis says anything of them, so no bound does.
 
     Raises
     ------
@@ -161,15 +170,17 @@ class SOA(_VersionSpacePredictor):
         self.hypotheses = _checked(hypotheses)
         self._begin()
 
-    def _learn(self, x: Any, y: bool, round: int) -> None:  # noqa: A002, ARG002 - the contract's own names
+    def _learn(self, x: Any, y: bool, round: int | str) -> None:  # noqa: A002, ARG002 - the contract's own names
         space = self._space
         if space is None:
             return
         kept = space.restrict(x, y)
         if kept is None:
             self.contradictions += 1
-        else:
+        elif kept is not space:
             self._space = kept
+        elif not self.hypotheses.knows(x):
+            self.unknown += 1
 
     @property
     def mistake_bound(self) -> int:
@@ -207,6 +218,11 @@ class SubsampledSOA(_VersionSpacePredictor):
     key
         Where the draws come from; a fresh secret by default. Runs with the same key draw alike.
 
+    Attributes
+    ----------
+    contradictions, unknown
+        As of :class:`SOA`, among the examples retained.
+
     Raises
     ------
     ParameterError
@@ -230,11 +246,8 @@ class SubsampledSOA(_VersionSpacePredictor):
             raise ParameterError(
                 f"gamma must lie in (0, 1], got {gamma!r}; it is the chance of retaining an example"
             )
-        if not isinstance(key, Key | None):
-            raise ParameterError(
-                f"key must be a Key, got {type(key).__name__}; Key.from_seed(n) makes one for tests"
-            )
-        self.key = Key.generate() if key is None else key
+        self.key = checked_key(key)
+        self._rate = rate
         self._retain_below = math.floor(Fraction(rate) * OUT_OF)  # rounded down: never retained more often
         if not self._retain_below:
             raise ParameterError(
@@ -242,28 +255,30 @@ class SubsampledSOA(_VersionSpacePredictor):
             )
         self._begin()
 
-    def _learn(self, x: Any, y: bool, round: int) -> None:  # noqa: A002 - the contract's own name
+    def _learn(self, x: Any, y: bool, round: int | str) -> None:  # noqa: A002 - the contract's own name
         space = self._space
         if space is None or self.key.uniform64("SubsampledSOA/retain", round) >= self._retain_below:
             return
         self._space = space.restrict(x, y)
         if self._space is None:
             self.contradictions += 1
+        elif self._space is space and not self.hypotheses.knows(x):
+            self.unknown += 1
 
     @property
     def mistake_bound(self) -> float:
         """The most expected mistakes on any realisable stream: d/γ."""
-        return self.hypotheses.dimension / self.gamma
+        return self.hypotheses.dimension * (OUT_OF / self._retain_below)
 
     @property
     def guarantee(self) -> Guarantee:
         """(0, γ)-joint differential privacy of the other people's view, in any one labelled example."""
-        return Guarantee("joint", 0.0, self.gamma, "event")
+        return Guarantee("joint", 0.0, self._rate, "event")
 
     @property
     def parameters_digest(self) -> str:
         """The digests of the class, γ and the key: with another key a restored run would draw otherwise."""
-        return f"{self.hypotheses.digest}/{float(self.gamma).hex()}/{self.key.fingerprint}"
+        return f"{self.hypotheses.digest}/{self._rate.hex()}/{self.key.fingerprint}"
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:

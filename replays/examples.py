@@ -179,6 +179,11 @@ class RecordedExamples:
         return self._source.name
 
     @property
+    def once(self) -> bool:
+        """Whether it can be read only once."""
+        return self._source.once
+
+    @property
     def timed(self) -> bool:
         """Whether the log says when events were."""
         return self.columns.time is not None
@@ -210,10 +215,14 @@ class RecordedExamples:
         Raises
         ------
         ParameterError
-            If it is none of these, or negative.
+            If it is none of these, or negative, or the log says itself when labels came.
         StreamError
             As for iterating.
         """
+        if delay is not None and self.labels_timed:
+            raise ParameterError(
+                "the log says when labels came (labelled); give that or a delay (--delay), not both"
+            )
         clock = _Moments(delay)
 
         def event(record: Record) -> Event:

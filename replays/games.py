@@ -16,7 +16,10 @@ class Releasing(Protocol):
     def release(self) -> Callable[[Any], bool]:
         """Return the current hypothesis; it learns no more."""
 
-    def learn_one(self, x: Any, y: Any, /) -> None:
+    def predict_one(self, x: Any, /, **kwargs: Any) -> Any:
+        """Return what the current hypothesis says."""
+
+    def learn_one(self, x: Any, y: Any, /, **kwargs: Any) -> None:
         """Take in the label."""
 
 
@@ -31,7 +34,8 @@ class OnlineLearner:
     Parameters
     ----------
     agent
-        Has ``release()`` and ``learn_one``, as SOA and SubsampledSOA.
+        Has ``release()``, ``predict_one`` and ``learn_one``, as SOA and SubsampledSOA. These two say the same in both
+        games: where they differ from a learner is what privacy asks of them.
 
     Attributes
     ----------
@@ -67,14 +71,16 @@ class OnlineLearner:
         self.mistake_bound: float | None = getattr(agent, "mistake_bound", None)
         self.guarantee: Guarantee = getattr(agent, "guarantee", Guarantee.none())
 
-    def predict_one(self, x: Any, /) -> bool:
-        """Release a hypothesis, and return what it says of the instance then shown."""
+    def predict_one(self, x: Any, **numbered: Any) -> bool:
+        """Release a hypothesis, and return what it says of the instance then shown; ``round=`` is handed on."""
         hypothesis = self.agent.release()
+        if numbered:
+            self.agent.predict_one(x, **numbered)
         return hypothesis(x)
 
-    def learn_one(self, x: Any, y: Any, /) -> None:
-        """Take in the label."""
-        self.agent.learn_one(x, y)
+    def learn_one(self, x: Any, y: Any, **numbered: Any) -> None:
+        """Take in the label; ``round=`` is handed on."""
+        self.agent.learn_one(x, y, **numbered)
 
     def __repr__(self) -> str:
         return f"OnlineLearner({self.agent!r})"

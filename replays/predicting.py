@@ -1,7 +1,8 @@
 """The loop that drives predictors: predict, wait for the label, learn.
 
 Our own loop instead of river's ``progressive_val_score``: it never touches the stream's items, lets labels overtake
-each other, leaves a label that is None to the agent instead of dropping it, and costs a fraction per event.
+each other, leaves a label that is None to the agent instead of dropping it, and costs a fraction per event. A
+prediction of None (a model that abstains) is not shown to observers, as river does not; here it counts as wrong.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ import itertools
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
-from streamlearn.errors import StreamError
+from streamlearn.errors import ParameterError, StreamError
 from streamlearn.prediction import Predictor
 from streamlearn.privacy import Guarantee
 from streamlearn.replays.predictions import PredictionResult
@@ -28,6 +29,7 @@ Item: TypeAlias = Sequence[Any]
 _PAIR = 2
 
 
+@runtime_checkable
 class Predicting(Protocol):
     """What the loop drives: river's classifiers have it too."""
 
@@ -47,6 +49,7 @@ def replay_predictors(
     progress: bool,
 ) -> dict[str, PredictionResult]:
     """Drive predictors side by side; the arguments are those of :func:`streamlearn.replays.replay_many`."""
+    _check(agents, observers)
     wait = events_to_wait(stream, delay, moment)
     late = wait is None or wait > 1
     sides = [_Side(name, agent, observers.get(name, ()), late) for name, agent in agents.items()]
@@ -54,10 +57,30 @@ def replay_predictors(
         _, events = _begun(scheduled(stream, delay, moment))
         rounds = _after_times(_shown(events, progress), _Panel(sides))
     else:
-        first, items = _begun(iter(stream))
+        first, items = _begun(_items(stream))
         rounds = _in_order(_shown(items, progress), sides, wait, simple=len(first) == _PAIR)
     informative = getattr(stream, "informative", None)
     return {side.name: side.result(rounds, informative) for side in sides}
+
+
+def _check(agents: Mapping[str, Any], observers: Mapping[str, Any]) -> None:
+    for name, agent in agents.items():
+        if not isinstance(agent, Predicting):
+            raise ParameterError(
+                f"agent {name!r} must have predict_one and learn_one, and {type(agent).__name__} has not; give an "
+                "agent, or a model of river's"
+            )
+    for name, given in observers.items():
+        if not isinstance(given, Iterable):
+            raise ParameterError(
+                f"observers of {name!r} must be a list, got {type(given).__name__}; put a single one in a list"
+            )
+
+
+def _items(stream: Any) -> Iterator[Any]:
+    if not isinstance(stream, Iterable):
+        raise StreamError(f"the stream must be iterable, got {type(stream).__name__}; give pairs (x, y)")
+    return iter(stream)
 
 
 def _begun(items: Iterator[Any]) -> tuple[Any, Iterator[Any]]:
@@ -65,6 +88,8 @@ def _begun(items: Iterator[Any]) -> tuple[Any, Iterator[Any]]:
     first = next(items, None)
     if first is None:
         raise StreamError("the stream is empty; give at least one event")
+    if not isinstance(first, Sequence) or isinstance(first, str) or len(first) < _PAIR:
+        raise StreamError(f"event 0 must be a pair (x, y), got {type(first).__name__}")
     return first, itertools.chain([first], items)
 
 
@@ -80,7 +105,7 @@ class _Side:
         self.agent = agent
         self.wrong = array("q")
         # Late labels may overtake each other, so an agent that takes numbers is told which round they are for.
-        self.numbered = late and isinstance(agent, Predictor)
+        self.numbered = late and isinstance(getattr(agent, "agent", agent), Predictor)
         # A bound on mistakes counts on every label being learned before the next prediction.
         self.mistake_bound = None if late else getattr(agent, "mistake_bound", None)
         self.predict: Callable[..., Any] = agent.predict_one
@@ -120,8 +145,9 @@ def _at_once(items: Iterator[Item], side: _Side) -> int:
         predicted = predict(x)
         if predicted != y:
             wrong.append(event)
-        for update in updates:
-            update(y, predicted)
+        if predicted is not None:
+            for update in updates:
+                update(y, predicted)
         learn(x, y)
     return event + 1
 
@@ -141,8 +167,9 @@ def _late(items: Iterator[Item], side: _Side, wait: int) -> int:
             x, y, predicted = pop()
             if predicted != y:
                 wrong.append(event)
-            for update in updates:
-                update(y, predicted)
+            if predicted is not None:
+                for update in updates:
+                    update(y, predicted)
             learn(x, y)
     return event + 1
 
@@ -185,7 +212,7 @@ class _Panel:
         for side, predicted in zip(self._sides, said, strict=True):
             if predicted != y:
                 side.wrong.append(event)
-            for update in side.updates:
+            for update in side.updates if predicted is not None else ():
                 update(y, predicted)
             keywords = {**given, "round": event + 1} if side.numbered else given
             if keywords:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from streamlearn.errors import ParameterError
+from streamlearn.errors import ParameterError, StreamError
 
 Delay: TypeAlias = Any
 """How long a label takes: None, a number of events, a duration, a feature's name, or a function of (x, y)."""
@@ -46,6 +46,10 @@ def events_to_wait(stream: Iterable[Any], delay: Delay, moment: Moment) -> int |
             )
         if stream.timed and (delay is not None or stream.labels_timed):
             return None
+    if isinstance(delay, bool):
+        raise ParameterError(
+            f"delay must be a number of events, a duration, a name or a function, got {delay}"
+        )
     if moment is not None or not (delay is None or type(delay) is int):
         return None
     if delay is not None and delay < 0:
@@ -65,8 +69,21 @@ def _scheduled(
 ) -> Iterator[Event]:
     for event, item in enumerate(stream):
         x = item[0]
-        now = clock(event, x)
-        yield now, now + lag(x, item[1]), item
+        try:
+            now = clock(event, x)
+            due = now + lag(x, item[1])
+            in_time = due >= now
+        except KeyError as error:
+            raise StreamError(
+                f"event {event} has no feature {error.args[0]!r}, which tells its time or delay"
+            ) from None
+        except TypeError:
+            raise StreamError(
+                f"event {event}: a delay must go with the moment: numbers, or a timedelta with times (moment=)"
+            ) from None
+        if not in_time:
+            raise StreamError(f"event {event}: the label's delay must be >= 0, and not NaN")
+        yield now, due, item
 
 
 def _clock(moment: Moment) -> Callable[[int, Any], Any]:

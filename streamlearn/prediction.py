@@ -5,6 +5,7 @@ call                                    effect
 ======================================  ==============================================================================
 ``predict_one(x)``                      a bit; nothing changes, however often asked
 ``predict_one(x, round=r)``             the same bit; round r now awaits its label (asked again, nothing changes)
+a round asked after its label came      ``RoundError``; nothing changes (each event has a number of its own)
 ``learn_one(x, y)``                     the label of the oldest round asked by number; without one, of the next in
                                         order
 ``learn_one(x, y, round=r)``            the label of round r, whatever came in between
@@ -44,8 +45,8 @@ class Predictor(Agent, river.base.Classifier):
         """Return the bit for a checked instance."""
 
     @abc.abstractmethod
-    def _learn(self, x: Any, y: bool, round: int) -> None:  # noqa: A002 - the field's own word
-        """Take in a checked instance with its label."""
+    def _learn(self, x: Any, y: bool, round: int | str) -> None:  # noqa: A002 - the field's own word
+        """Take in a checked instance with its label; ``round`` is the round's identity, which draws are keyed by."""
 
     def predict_one(self, x: Any, *, round: int | None = None, **kwargs: Any) -> bool:  # noqa: A002, ARG002
         """Return the predicted bit for ``x``.
@@ -93,6 +94,17 @@ class Predictor(Agent, river.base.Classifier):
         check_instance(x)
         label = binary_label(y)
         self._learn(x, label, self._rounds.answer(round))
+
+    def predict_proba_one(self, x: Any, **kwargs: Any) -> dict[Any, float]:
+        """Return 1 for the predicted bit and 0 for the other: it tells no more than :meth:`predict_one`.
+
+        Raises
+        ------
+        InstanceError, RoundError
+            As :meth:`predict_one`.
+        """
+        bit = self.predict_one(x, **kwargs)
+        return {bit: 1.0, not bit: 0.0}
 
     def _unlearned(self) -> None:
         """Forget all rounds; a subclass also forgets what it learned."""

@@ -206,3 +206,26 @@ class Key:
 
     def __repr__(self) -> str:
         return "Key(<secret>)"
+
+
+def checked_key(key: object) -> Key:
+    """Return where an agent's draws come from: a fresh secret where none is given.
+
+    Raises
+    ------
+    ParameterError
+        If it is no key.
+
+    Examples
+    --------
+    >>> from streamlearn.randomness import Key, checked_key
+    >>> checked_key(Key.from_seed(1)) == Key.from_seed(1)
+    True
+    """
+    if key is None:
+        return Key.generate()
+    if not isinstance(key, Key):
+        raise ParameterError(
+            f"key must be a Key, got {type(key).__name__}; Key.from_seed(n) makes one for tests"
+        )
+    return key

@@ -2,14 +2,96 @@
 
 from __future__ import annotations
 
+import operator
+from bisect import bisect_right
 from collections import OrderedDict
+from itertools import pairwise
 
 import msgspec
 
-from streamlearn.errors import RoundError
+from streamlearn.errors import RoundError, StateError
 
 MOST_PENDING = 100_000
 """Rounds remembered while their labels are awaited; beyond, the oldest is given up."""
+MOST_RUNS = 100_000
+"""Runs of consecutive closed rounds remembered; beyond, the lowest is forgotten."""
+
+
+def round_number(round: object) -> int:  # noqa: A002 - the field's own word
+    """Return a round's number, of whatever integer type.
+
+    Raises
+    ------
+    RoundError
+        If it is not a whole number >= 0.
+
+    Examples
+    --------
+    >>> from streamlearn.rounds import round_number
+    >>> round_number(3)
+    3
+    """
+    try:
+        number = -1 if isinstance(round, bool) else operator.index(round)  # type: ignore[call-overload]
+    except TypeError:
+        number = -1
+    if number < 0:
+        raise RoundError(f"round must be a whole number >= 0, got {round!r}; number the stream's events")
+    return int(number)
+
+
+class Runs:
+    """A set of whole numbers, kept as runs of consecutive ones: a stream's rounds in order are one run.
+
+    Parameters
+    ----------
+    runs
+        Its runs as (first, last), increasing.
+
+    Examples
+    --------
+    >>> from streamlearn.rounds import Runs
+    >>> closed = Runs()
+    >>> for number in (1, 2, 5, 3):
+    ...     closed.add(number)
+    >>> closed.runs, 4 in closed
+    ([[1, 3], [5, 5]], False)
+    """
+
+    __slots__ = ("runs",)
+
+    def __init__(self, runs: list[list[int]] | None = None) -> None:
+        self.runs: list[list[int]] = runs or []
+
+    def __contains__(self, number: int) -> bool:
+        place = self._place(number)
+        return place >= 0 and number <= self.runs[place][1]
+
+    def add(self, number: int) -> None:
+        """Add a number that is not in the set."""
+        runs = self.runs
+        if runs and number == runs[-1][1] + 1:  # the next one, as nearly always
+            runs[-1][1] = number
+            return
+        place = self._place(number)
+        joins_lower = place >= 0 and runs[place][1] == number - 1
+        joins_upper = place + 1 < len(runs) and runs[place + 1][0] == number + 1
+        if joins_lower and joins_upper:
+            runs[place][1] = runs.pop(place + 1)[1]
+        elif joins_lower:
+            runs[place][1] = number
+        elif joins_upper:
+            runs[place + 1][0] = number
+        else:
+            runs.insert(place + 1, [number, number])
+            if len(runs) > MOST_RUNS:
+                del runs[0]
+
+    def _place(self, number: int) -> int:
+        """Return the place of the last run that begins at a number or before, -1 if none does."""
+        if self.runs and number >= self.runs[-1][0]:
+            return len(self.runs) - 1
+        return bisect_right(self.runs, number, key=operator.itemgetter(0)) - 1
 
 
 class RoundsState(msgspec.Struct, forbid_unknown_fields=True):
@@ -17,21 +99,28 @@ class RoundsState(msgspec.Struct, forbid_unknown_fields=True):
 
     Parameters
     ----------
-    answered
-        Labels that came without a round.
+    unnumbered
+        Labels that came for rounds without a number.
+    before
+        How many of them came before the first number; None while none has come.
+    closed
+        The numbered rounds that were answered or given up, as runs (first, last).
     pending
         Rounds asked by number whose labels are awaited, oldest first.
     """
 
-    answered: int
+    unnumbered: int
+    before: int | None
+    closed: list[list[int]]
     pending: list[int]
 
 
 class Rounds:
-    """The rounds that were asked by number and still await their label.
+    """The rounds that were asked by number and still await their label, and those that are closed.
 
     A round asked without a number needs no memory: the k-th label that comes without a number belongs to the
-    k-th such round.
+    k-th such round. Every round has an identity of its own, which draws may be keyed by. It is the number, or the
+    count k where a stream has no numbers; and where a stream mixes both, a text tells the two apart.
 
     Examples
     --------
@@ -39,13 +128,15 @@ class Rounds:
     >>> rounds = Rounds()
     >>> rounds.ask(7); rounds.ask(9)
     >>> rounds.answer(9), rounds.answer(None), rounds.answer(None)
-    (9, 7, 1)
+    (9, 7, 'unnumbered/1')
     """
 
-    __slots__ = ("_answered", "_pending")
+    __slots__ = ("_before", "_closed", "_pending", "_unnumbered")
 
     def __init__(self) -> None:
-        self._answered = 0
+        self._unnumbered = 0
+        self._before: int | None = None
+        self._closed = Runs()
         # Ordered, because a plain dict walks over what was deleted at its front whenever its first key is asked for.
         self._pending: OrderedDict[int, None] = OrderedDict()
 
@@ -55,14 +146,21 @@ class Rounds:
         Raises
         ------
         RoundError
-            If it is not a whole number >= 0.
+            If it is not a whole number >= 0, or is closed: what was drawn for it would be used twice.
         """
-        if type(round) is not int or round < 0:
-            raise RoundError(f"round must be a whole number >= 0, got {round!r}; number the stream's events")
-        if round not in self._pending:
-            self._pending[round] = None
-            if len(self._pending) > MOST_PENDING:
-                self._pending.popitem(last=False)
+        number = round if type(round) is int and round >= 0 else round_number(round)
+        if number in self._pending:
+            return
+        if number in self._closed:
+            raise RoundError(
+                f"round {number} was answered before, or given up; give every event a number of its own"
+            )
+        self._pending[number] = None
+        if self._before is None:
+            self._before = self._unnumbered
+        if len(self._pending) > MOST_PENDING:
+            given_up, _ = self._pending.popitem(last=False)
+            self._closed.add(given_up)
 
     def check(self, round: int | None) -> None:  # noqa: A002
         """Refuse a label for a round that does not await one; nothing changes.
@@ -72,14 +170,14 @@ class Rounds:
         RoundError
             If the round was never asked by number, was answered before, or was given up.
         """
-        if round is not None and round not in self._pending:
+        if round is not None and not (_is_number(round) and round in self._pending):
             raise RoundError(
                 f"no label is awaited for round {round!r}: it was never asked, was answered before, or is older than "
                 f"the {MOST_PENDING} rounds remembered; pass the same round= to predict_one first"
             )
 
-    def answer(self, round: int | None) -> int:  # noqa: A002
-        """Return the round a label belongs to, which then no longer awaits one.
+    def answer(self, round: int | None) -> int | str:  # noqa: A002
+        """Return the identity of the round a label belongs to, which then no longer awaits one.
 
         Without a number it is the oldest round asked by number or, where there is none, the next one in order.
 
@@ -89,22 +187,46 @@ class Rounds:
             As :meth:`check`.
         """
         self.check(round)
-        if round is None:
-            if not self._pending:
-                self._answered += 1
-                return self._answered
-            round = next(iter(self._pending))  # noqa: A001
-        del self._pending[round]
-        return round
+        if round is None and not self._pending:
+            self._unnumbered += 1
+            return self._unnumbered if self._before is None else f"unnumbered/{self._unnumbered}"
+        number = next(iter(self._pending)) if round is None else int(round)
+        del self._pending[number]
+        self._closed.add(number)
+        return number if number > (self._before or 0) or number == 0 else f"numbered/{number}"
 
     def state(self) -> RoundsState:
         """Return what must survive a restart."""
-        return RoundsState(self._answered, list(self._pending))
+        closed = [list(run) for run in self._closed.runs]
+        return RoundsState(self._unnumbered, self._before, closed, list(self._pending))
 
     @classmethod
     def restored(cls, state: RoundsState) -> Rounds:
-        """Return the rounds that :meth:`state` described."""
+        """Return the rounds that :meth:`state` described.
+
+        Raises
+        ------
+        StateError
+            If they are not possible.
+        """
+        runs, pending, before = state.closed, state.pending, state.before
+        if (
+            any(len(run) != 2 or not 0 <= run[0] <= run[1] for run in runs)
+            or any(low[1] + 1 >= high[0] for low, high in pairwise(runs))
+            or len(set(pending)) < len(pending)
+            or any(number < 0 or number in Runs(runs) for number in pending)
+            or not 0 <= (before or 0) <= state.unnumbered
+            or (before is None) is bool(runs or pending)
+        ):
+            raise StateError(
+                "the saved rounds are not possible; the state was edited, or another version wrote it"
+            )
         rounds = cls()
-        rounds._answered = state.answered
-        rounds._pending = OrderedDict.fromkeys(state.pending)
+        rounds._unnumbered, rounds._before = state.unnumbered, before
+        rounds._closed = Runs([list(run) for run in runs])
+        rounds._pending = OrderedDict.fromkeys(pending)
         return rounds
+
+
+def _is_number(round: object) -> bool:  # noqa: A002
+    return isinstance(round, int) or hasattr(type(round), "__index__")

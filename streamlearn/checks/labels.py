@@ -95,7 +95,7 @@ def check_duplicate_labels_are_refused(trial: Trial) -> None:
 def check_rounds_are_whole_numbers(trial: Trial) -> None:
     """Require that a round that is no whole number >= 0 is refused."""
     agent, _ = trial.used()
-    for wrong in (-1, 0.5, "1"):
+    for wrong in (-1, 10_000.5, "10001"):  # were they rounded, no round used before
         call = partial(agent.predict_one, _x(trial, 0), round=wrong)
         require_refused(agent, call, RoundError, f"round={wrong!r}", _BASE)
 

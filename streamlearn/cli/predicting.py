@@ -159,12 +159,19 @@ def _class(text: str, stream: Any, sample: int, cuts: int | None) -> tuple[Hypot
         )
     events = iter(stream)
     first = list(itertools.islice(events, sample))
-    if len(first) < sample:
+    following = next(events, None)
+    if following is None:
         raise ParameterError(
             f"--sample {sample} must be less than the {len(first)} events of the log, to leave some to score"
         )
-    rest = _Later(stream, sample) if getattr(stream, "timed", False) else events
-    return Stumps.from_sample((x for x, _ in first), cuts), rest
+    stumps = Stumps.from_sample((x for x, _ in first), cuts)
+    if not getattr(stream, "timed", False):
+        return stumps, itertools.chain([following], events)
+    if stream.once:
+        raise ParameterError(
+            "--sample with --time reads the log twice, standard input can be read once; save it to a file"
+        )
+    return stumps, _Later(stream, sample)
 
 
 class _Later:
@@ -217,9 +224,11 @@ def _show(
 
     skipped = dict(getattr(stream, "skipped", {}))
     refused = {name: int(getattr(agent, "contradictions", 0)) for name, agent in agents.items()}
+    unknown = {name: int(getattr(agent, "unknown", 0)) for name, agent in agents.items()}
     if as_json:
         figures = {
-            name: result.as_dict() | {"contradictions": refused[name]} for name, result in results.items()
+            name: result.as_dict() | {"contradictions": refused[name], "unknown": unknown[name]}
+            for name, result in results.items()
         }
         document = {
             "class": hypotheses.digest,
@@ -252,5 +261,10 @@ def _show(
             "no hypothesis of the class agrees with all labels that were taken in, so nothing is promised here: "
             "soa goes on by the labels before, subsampled by its public default"
         )
+    if any(unknown.values()):
+        typer.echo(
+            f"the class does not know the instance of {max(unknown.values())} labels that were taken in, so nothing is "
+            "promised of them; say which column is the instance (--instance), or which are the features (--features)"
+        )
     for reason, count in skipped.items():
-        typer.echo(f"left out: {count} rows whose {reason}")
+        typer.echo(f"left out: {count} rows ({reason})")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import abc
 import hashlib
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import msgspec
 
 from streamlearn.errors import ParameterError, SizeError, StateError
 from streamlearn.hypotheses.instances import key
+from streamlearn.hypotheses.options import Covering, Options
 
 if TYPE_CHECKING:
     from streamlearn.hypotheses.finite import Finite
@@ -89,6 +90,20 @@ class VersionSpace(abc.ABC):
         raise SizeError(
             f"{type(self).__name__} does not say which instance splits it best; "
             "override pivot(), or use a Finite class"
+        )
+
+    def options(self) -> Options:
+        """Return the options that candidate selection chooses from.
+
+        :class:`~streamlearn.hypotheses.options.ListedOptions` makes them of a few instances.
+
+        Raises
+        ------
+        SizeError
+            If the class does not say, or they are too many.
+        """
+        raise SizeError(
+            f"{type(self).__name__} does not say what its options are; override options(), or use a Finite class"
         )
 
     def __copy__(self) -> Self:
@@ -178,6 +193,20 @@ class HypothesisClass(abc.ABC):
         """
         raise SizeError(
             f"{self!r} cannot be listed as a table; use a class on a smaller domain, or override as_finite()"
+        )
+
+    def coverings(self) -> Sequence[Covering]:
+        """Return how well options cover mistakes, one entry for each case that can arise; none if no mistake can.
+
+        They must hold in every version space that taking options alone leads to.
+
+        Raises
+        ------
+        SizeError
+            If the class does not say. Candidate selection then works on :meth:`as_finite`.
+        """
+        raise SizeError(
+            f"{self!r} does not say how well its options cover; override coverings(), or use a Finite class"
         )
 
     @property

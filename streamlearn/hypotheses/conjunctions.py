@@ -11,6 +11,7 @@ from streamlearn.errors import ParameterError
 from streamlearn.hypotheses.bitsets import Bitsets
 from streamlearn.hypotheses.enumerated import EnumeratedClass
 from streamlearn.hypotheses.finite import Finite
+from streamlearn.hypotheses.options import check_instances
 from streamlearn.hypotheses.parameters import check_cells, check_list, check_whole
 
 
@@ -106,6 +107,11 @@ class Conjunctions(EnumeratedClass):
         """Return an instance that starts a shattered tree of full depth of a set of conjunctions."""
         return self._instance(self._searched().pivot(rows))
 
+    def divisions(self) -> list[int]:
+        """Return for each instance the conjunctions that are true there, as bits."""
+        check_instances(1 << len(self.names), repr(self))
+        return self._columns()
+
     def as_finite(self) -> Finite:
         """Return the class as a table over all instances."""
         domain = [self._instance(number) for number in range(1 << len(self.names))]
@@ -119,11 +125,14 @@ class Conjunctions(EnumeratedClass):
 
     def _searched(self) -> Bitsets:
         if self._bitsets is None:
-            columns = [self._everything]
-            for holding in self._holding:  # in the order of _instance
-                columns += [rows & ~holding for rows in columns]
-            self._bitsets = Bitsets(columns, self.size)
+            self._bitsets = Bitsets(self._columns(), self.size)
         return self._bitsets
+
+    def _columns(self) -> list[int]:
+        columns = [self._everything]
+        for holding in self._holding:  # in the order of _instance
+            columns += [rows & ~holding for rows in columns]
+        return columns
 
     def __repr__(self) -> str:
         return f"Conjunctions({list(self.names)!r}, k={self.k})"

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import abc
 import re
+from collections.abc import Sequence
 from typing import Any
 
+from streamlearn.errors import SizeError
 from streamlearn.hypotheses.base import HypothesisClass, VersionSpace, read_plain, unreadable
+from streamlearn.hypotheses.options import Covering, RowOptions, bounded_coverings, row_coverings
 
 MOST_ANSWERS = 1_000
 """Answers a version space remembers; beyond, all are forgotten."""
@@ -41,6 +44,16 @@ class EnumeratedClass(HypothesisClass):
     def pivot_of(self, rows: int) -> Any:
         """Return an instance as :meth:`VersionSpace.pivot`, for a set of at least two hypotheses."""
 
+    @abc.abstractmethod
+    def divisions(self) -> Sequence[int]:
+        """Return for each instance of the domain the hypotheses that say 1 there, as bits.
+
+        Raises
+        ------
+        SizeError
+            If there are too many instances.
+        """
+
     @property
     def dimension(self) -> int:
         """The Littlestone dimension of the class."""
@@ -62,6 +75,19 @@ class EnumeratedClass(HypothesisClass):
     def knows(self, x: Any) -> bool:
         """Return whether ``x`` is an instance of the domain."""
         return self.ones(x) is not None
+
+    def says_one(self, rows: int, ones: int) -> bool:
+        """Return whether SOA of some hypotheses says 1, given those of them that do: label 0 loses the dimension."""
+        zeros = rows ^ ones
+        return not (zeros and self.reaches(zeros, self.dimension_of(rows)))
+
+    def coverings(self) -> Sequence[Covering]:
+        """Return how well options cover: exactly where that ends soon, else what holds for any class."""
+        divisions = self.divisions()
+        try:
+            return row_coverings((1 << self.size) - 1, divisions, self.says_one)
+        except SizeError:  # an exact dimension that would not end
+            return bounded_coverings(len(divisions))
 
     def from_plain(self, data: Any) -> EnumeratedSpace:
         """Return the version space that ``to_plain`` wrote."""
@@ -122,6 +148,17 @@ class EnumeratedSpace(VersionSpace):
         if kept == self._rows:
             return self
         return EnumeratedSpace(self._hypotheses, kept) if kept else None
+
+    def options(self) -> RowOptions:
+        """Return the largest sets that options leave."""
+        hypotheses, rows = self._hypotheses, self._rows
+        return RowOptions(
+            rows,
+            hypotheses.divisions(),
+            lambda ones: hypotheses.says_one(rows, ones),
+            hypotheses.ones,
+            lambda left: EnumeratedSpace(hypotheses, left),
+        )
 
     def to_plain(self) -> str:
         """Return the hypotheses left as the digits of a hexadecimal number, hypothesis 0 the last bit."""

@@ -13,6 +13,7 @@ from streamlearn.errors import ParameterError
 from streamlearn.hypotheses.bitsets import Bitsets
 from streamlearn.hypotheses.enumerated import EnumeratedClass
 from streamlearn.hypotheses.instances import NOTHING, key, text
+from streamlearn.hypotheses.options import check_instances
 from streamlearn.hypotheses.parameters import check_cells, check_list
 
 Bits = npt.NDArray[np.bool_]
@@ -125,6 +126,11 @@ class Finite(EnumeratedClass):
     def pivot_of(self, rows: int) -> Any:
         """Return an instance that starts a shattered tree of full depth of a set of rows."""
         return self.domain[self._bitsets.pivot(rows)]
+
+    def divisions(self) -> list[int]:
+        """Return the columns, as bits."""
+        check_instances(len(self._columns), repr(self))
+        return list(self._columns.values())
 
     def as_finite(self) -> Finite:
         """Return the class itself."""

@@ -15,7 +15,11 @@ import numpy as np
 from streamlearn.hypotheses.base import HypothesisClass, VersionSpace, read_plain, unreadable
 from streamlearn.hypotheses.finite import Finite
 from streamlearn.hypotheses.instances import whole
+from streamlearn.hypotheses.options import Covering, ListedOptions, bounded_coverings, check_instances
 from streamlearn.hypotheses.parameters import check_cells, check_domain
+
+MOST_EXACT = 12
+"""The largest m whose coverings are worked out exactly, as a table."""
 
 
 class OpenSpace(VersionSpace):
@@ -83,6 +87,12 @@ class OpenSpace(VersionSpace):
         starts = (*self._starts[:place], *(s for s, _ in kept), *self._starts[place + 1 :])
         ends = (*self._ends[:place], *(e for _, e in kept), *self._ends[place + 1 :])
         return OpenSpace(starts, ends, weights, self._m)
+
+    def options(self) -> ListedOptions:
+        """Return an option at each undecided instance."""
+        check_instances(self._m, f"Intervals({self._m})")
+        gaps = zip(self._starts, self._ends, strict=True)
+        return ListedOptions(self, (x for start, end in gaps for x in range(start, end + 1)))
 
     def to_plain(self) -> dict[str, Any]:
         """Return the gaps, from left to right."""
@@ -164,6 +174,14 @@ class EndsSpace(VersionSpace):
             return EndsSpace(first, n, q, last, self._m) if y else EndsSpace(n + 1, p, q, last, self._m)
         return EndsSpace(first, p, n, last, self._m) if y else EndsSpace(first, p, q, n - 1, self._m)
 
+    def options(self) -> ListedOptions:
+        """Return at most four options, two at each place where SOA changes; each end's mistakes lie on one side."""
+        low = self._p - (1 << _log2(self._p - self._first + 1))  # SOA says 0 up to here, if that is undecided
+        high = self._q + (1 << _log2(self._last - self._q + 1))  # and from here on
+        left = (x for x in (low, low + 1) if self._first <= x < self._p)
+        right = (x for x in (high - 1, high) if self._q < x <= self._last)
+        return ListedOptions(self, (*left, *right))
+
     def to_plain(self) -> dict[str, Any]:
         """Return the bounds of the two ends."""
         return {"ends": [self._first, self._p, self._q, self._last]}
@@ -244,6 +262,13 @@ class Intervals(HypothesisClass):
             if all(low < high for low, high in pairwise(between)):
                 return OpenSpace.of(gaps, self.m)
         raise unreadable(repr(self))
+
+    def coverings(self) -> Sequence[Covering]:
+        """Return what holds for any class on m instances; exact ones are left to small tables."""
+        if self.m <= MOST_EXACT:
+            return super().coverings()
+        check_instances(self.m, repr(self))
+        return bounded_coverings(self.m)
 
     def as_finite(self) -> Finite:
         """Return the class as a table, the constant 0 first."""

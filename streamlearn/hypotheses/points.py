@@ -12,7 +12,11 @@ import numpy as np
 from streamlearn.hypotheses.base import HypothesisClass, VersionSpace, read_plain, unreadable
 from streamlearn.hypotheses.finite import Finite
 from streamlearn.hypotheses.instances import NOTHING, from_plain, key, to_plain, whole
+from streamlearn.hypotheses.options import Covering, ListedOptions, Options, PointOptions, check_instances
 from streamlearn.hypotheses.parameters import check_cells, check_domain
+
+MOST_WEIGHED = 1 << 20
+"""Points that a selection weighs one and all; of more, it is cheaper to weigh only those that are in its batch."""
 
 
 class Excluded:
@@ -104,9 +108,23 @@ class UnseenSpace(VersionSpace):
         """Return the instances labelled 0."""
         return {"excluded": [to_plain(instance) for instance in self._excluded]}
 
+    def options(self) -> Options:
+        """Return the points that are left; where SOA says 1 at the last two, what excludes one of them."""
+        hypotheses, listed = self._hypotheses, self._hypotheses.listed
+        if self._left > 2 and (listed is None or not self._excluded):
+            return PointOptions(listed, self._undecided_instance, lambda point: PointSpace(hypotheses, point))
+        domain = hypotheses.domain
+        assert domain is not None  # noqa: S101 - without a domain more than two are left
+        check_instances(domain, repr(hypotheses))
+        return ListedOptions(self, (x for x in range(1, domain + 1) if x not in self._excluded))
+
     def pivot(self) -> int:
         """Return an instance that is undecided."""
         return next(x for x in itertools.count(1) if x not in self._excluded)
+
+    def _undecided_instance(self, x: Any) -> Hashable:
+        instance = self._hypotheses.instance(x)
+        return instance if self._undecided(instance) else NOTHING
 
     def _undecided(self, instance: Hashable) -> bool:
         return instance is not NOTHING and instance not in self._excluded
@@ -142,6 +160,10 @@ class PointSpace(VersionSpace):
         """Return the space itself, or None where the point does not say ``y`` at ``x``."""
         instance = self._hypotheses.instance(x)
         return self if instance is NOTHING or bool(instance == self._point) is bool(y) else None
+
+    def options(self) -> ListedOptions:
+        """Return none: one hypothesis is left."""
+        return ListedOptions(self, ())
 
     def to_plain(self) -> dict[str, Any]:
         """Return the point."""
@@ -216,6 +238,17 @@ class SingletonClass(HypothesisClass):
         return Finite(
             np.eye(self.domain + self.with_empty, self.domain, dtype=bool), range(1, self.domain + 1)
         )
+
+    @property
+    def listed(self) -> int | None:
+        """The number of points if a selection weighs them all; None if only those in its batch."""
+        return self.domain if self.domain is not None and self.domain <= MOST_WEIGHED else None
+
+    def coverings(self) -> list[Covering]:
+        """Return the one case: all mistakes are at one instance and support one option; the others are false."""
+        if self.dimension == 0:
+            return []
+        return [Covering(1, 0 if self.listed is None else self.listed - 1)]
 
     def _saved(self, entry: Any) -> Hashable:
         instance = self.instance(from_plain(entry))

@@ -16,6 +16,7 @@ from streamlearn.hypotheses.base import unreadable
 from streamlearn.hypotheses.enumerated import EnumeratedClass, EnumeratedSpace
 from streamlearn.hypotheses.finite import Finite
 from streamlearn.hypotheses.instances import finite, number
+from streamlearn.hypotheses.options import check_instances
 from streamlearn.hypotheses.parameters import check_cells, check_list, check_whole
 
 
@@ -155,6 +156,15 @@ class Stumps(EnumeratedClass):
             missing -= counts[below]
             instance[name] = _in_cell(points, below)
         return instance
+
+    def divisions(self) -> list[int]:
+        """Return for each cell of the cut points the stumps that say 1 there, as bits."""
+        check_instances(math.prod(len(points) + 1 for points in self.cuts.values()), repr(self))
+        cells = [
+            [_says_one(len(points), below) << start for below in range(len(points) + 1)]
+            for _, points, start in self._features
+        ]
+        return [sum(parts) for parts in itertools.product(*cells)]
 
     def from_plain(self, data: Any) -> EnumeratedSpace:
         """Return the version space that ``to_plain`` wrote."""

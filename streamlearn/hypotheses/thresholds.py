@@ -9,6 +9,7 @@ import numpy as np
 from streamlearn.hypotheses.base import HypothesisClass, VersionSpace, read_plain, unreadable
 from streamlearn.hypotheses.finite import Finite
 from streamlearn.hypotheses.instances import whole
+from streamlearn.hypotheses.options import Covering, ListedOptions
 from streamlearn.hypotheses.parameters import check_cells, check_domain
 
 
@@ -57,6 +58,11 @@ class ThresholdSpace(VersionSpace):
         if x < self._lo:
             return self
         return ThresholdSpace(x + 1, self._hi, self._m) if x < self._hi else None
+
+    def options(self) -> ListedOptions:
+        """Return the two options at the place where SOA changes from 0 to 1; all mistakes lie on one side of it."""
+        last = self._zeros
+        return ListedOptions(self, (x for x in (last, last + 1) if self._lo <= x < self._hi))
 
     def to_plain(self) -> list[int]:
         """Return [lo, hi]."""
@@ -126,6 +132,10 @@ class Thresholds(HypothesisClass):
         if not 1 <= lo <= hi <= self.m + 1:
             raise unreadable(repr(self))
         return ThresholdSpace(lo, hi, self.m)
+
+    def coverings(self) -> list[Covering]:
+        """Return the one case: all mistakes support one option, and the other is false."""
+        return [Covering(1, 1)]
 
     def as_finite(self) -> Finite:
         """Return the class as a table, a = 1..m+1 down the rows."""

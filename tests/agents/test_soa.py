@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import copy
 import itertools
+import json
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from river import ensemble
 
 from streamlearn import Guarantee, Key, hypotheses, state
 from streamlearn.agents import SOA, SubsampledSOA
 from streamlearn.errors import InstanceError, LabelError, ParameterError, RoundError, StateError
+from streamlearn.hypotheses import Thresholds
 from streamlearn.replays import replay
 
 CLASSES = [
@@ -118,7 +122,7 @@ def _delta(first, second, left_out, epsilon):
 
 @pytest.mark.parametrize("gamma", [0.25, 0.5])
 def test_joint_privacy_is_exactly_gamma(gamma):
-    # All neighbouring streams of POINT3 at T = 4, realisable or not, and all outputs of the others.
+    # All neighbouring streams of POINT3 at T = 3, realisable or not, and all outputs of the others.
     examples = list(itertools.product([1, 2, 3], [False, True]))
     cls = hypotheses.Point3()
     laws = {stream: _law(cls, stream, gamma) for stream in itertools.product(examples, repeat=3)}
@@ -266,3 +270,50 @@ def test_bad_classes_and_keys():
         SOA("thresholds")
     with pytest.raises(ParameterError, match="key must be"):
         SubsampledSOA(hypotheses.Point3(), 0.5, key=7)
+
+
+# --- what review found -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [SOA, lambda cls: SubsampledSOA(cls, 1.0, Key.from_seed(1))])
+def test_labels_of_unknown_instances_are_counted_and_nothing_is_realised(make):
+    agent = make(Thresholds(9))
+    agent.learn_one(3, False)
+    assert agent.realisable
+    for _ in range(3):
+        agent.learn_one({"x": 5, "z": 1}, True)
+    assert (agent.unknown, agent.contradictions, agent.realisable) == (3, 0, False)
+    assert state.loads(state.dumps(agent), agent.clone()).unknown == 3
+
+
+@pytest.mark.parametrize("name", ["contradictions", "unknown"])
+def test_counts_below_zero_are_refused(name):
+    agent = SOA(Thresholds(9))
+    saved = agent.state_dict()
+    saved["body"][name] = -1
+    with pytest.raises(StateError, match="counts must be >= 0"):
+        agent.load_state_dict(saved)
+
+
+@pytest.mark.parametrize("gamma", [Fraction(1, 3), np.float32(0.05), np.float64(0.5), 1])
+def test_gamma_of_any_type_gives_plain_figures(gamma):
+    agent = SubsampledSOA(Thresholds(9), gamma, Key.from_seed(1))
+    assert json.loads(json.dumps([agent.mistake_bound, agent.guarantee.delta]))
+    assert str(agent.guarantee).endswith("per event")
+    # What is promised is at least the exact chance of retaining, and the bound counts with that chance.
+    assert Fraction(agent.guarantee.delta) >= Fraction(agent._retain_below, 2**64)
+    assert agent.mistake_bound == pytest.approx(3 / float(gamma), rel=1e-15)
+
+
+def test_one_number_is_one_event():
+    agent = SubsampledSOA(Thresholds(9), 0.5, Key.from_seed(1))
+    agent.predict_one(3, round=np.int64(0))
+    agent.learn_one(3, True, round=0)
+    with pytest.raises(RoundError, match="round 0 was answered before"):
+        agent.predict_one(4, round=0)
+
+
+def test_probabilities_tell_no_more_than_the_bit():
+    agent = SOA(Thresholds(9))
+    assert agent.predict_proba_one(3) == {True: 1.0, False: 0.0}
+    ensemble.BaggingClassifier(model=agent, n_models=2, seed=1).predict_proba_one({"x": 3})

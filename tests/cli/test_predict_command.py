@@ -99,7 +99,7 @@ def test_malformed_rows_are_counted(run, log):
     log.write_text(log.read_text() + "5,maybe,1,2\n")
     arguments = ("predict", log, "--instance", "x", "--class", "thresholds:101")
     assert "line 402: field 'y' is not 0 or 1" in run(*arguments, code=1).stderr
-    assert "left out: 1 rows whose field 'y' is not 0 or 1" in run(*arguments, "--on-error", "skip").stdout
+    assert "left out: 1 rows (field 'y' is not 0 or 1" in run(*arguments, "--on-error", "skip").stdout
 
 
 def test_cut_points_can_be_learned_from_what_is_read_once(run, log):
@@ -109,6 +109,25 @@ def test_cut_points_can_be_learned_from_what_is_read_once(run, log):
     assert from_file["results"]["soa"]["rounds"] == 350
     timed = json.loads(run("predict", log, *arguments, "--time", "asked", "--labelled", "answered").stdout)
     assert timed["results"]["soa"]["rounds"] == 350
+
+
+def test_instances_that_the_class_does_not_know_are_said(run, log):
+    out = run("predict", log, "--class", "thresholds:101").stdout  # x is a dict of three features here
+    assert "the class does not know the instance of 400 labels" in out
+    timed = (
+        "-",
+        "--class",
+        "stumps",
+        "--sample",
+        50,
+        "--features",
+        "x",
+        "--time",
+        "asked",
+        "--labelled",
+        "answered",
+    )
+    assert "standard input can be read once" in run("predict", *timed, text=log.read_text(), code=1).stderr
 
 
 def test_a_figure_is_written(run, tmp_path):
@@ -142,6 +161,7 @@ def test_a_figure_is_written(run, tmp_path):
         (["bundled:phishing", "--class", "point3", "--label", "y"], "--label is for logs of your own"),
         (["bundled:phishing", "--class", "point3", "--plot", "x.txt"], "must end in"),
         (["bundled:phishing", "--class", "stumps", "--sample", 5000], "must be less than the 1250 events"),
+        (["bundled:phishing", "--class", "stumps", "--sample", 1250], "must be less than the 1250 events"),
         (["log.csv", "--class", "point3", "--label", "z"], "no column 'z' for label"),
         (["log.csv", "--class", "point3", "--labelled", "answered"], "labelled needs time"),
     ],

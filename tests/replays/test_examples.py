@@ -222,6 +222,8 @@ def test_bad_arguments(written):
     for delay in (-1, True, float("nan"), dt.timedelta(seconds=-1), "answered"):
         with pytest.raises(ParameterError, match="delay must be a number >= 0"):
             replay(read_examples(log, instance="x", time="asked"), Watcher(), delay=delay)
+    with pytest.raises(ParameterError, match="not both"):
+        replay(read_examples(log, instance="x", time="asked", labelled="answered"), Watcher(), delay=3)
     with pytest.raises(ParameterError, match="moment is for streams of your own"):
         replay(read_examples(log, instance="x"), Watcher(), moment="asked")
 

@@ -27,6 +27,15 @@ def test_these_predictors_err_as_often_when_they_release_their_hypotheses(seed, 
         assert learning[name].mistake_bound == predicting[name].mistake_bound
 
 
+def test_labels_that_overtake_each_other_draw_alike_in_both_games():
+    cls = Thresholds(101)
+    stream = [({"x": i * 37 % 101 + 1}, i * 37 % 101 >= 60) for i in range(400)]
+    predictor, learner = (SubsampledSOA(cls, 0.05, Key.from_seed(3)) for _ in range(2))
+    agents = {"predict": predictor, "learn": OnlineLearner(learner)}
+    results = replay_many(stream, agents, delay=lambda x, _: x["x"] * 7 % 13)
+    assert results["predict"].wrong.tolist() == results["learn"].wrong.tolist()
+
+
 def test_the_hypothesis_is_fixed_before_the_instance():
     learner = OnlineLearner(SOA(Thresholds(7)))
     released = learner.agent.release()
@@ -45,6 +54,9 @@ def test_an_agent_that_promises_nothing_promises_nothing():
     class Constant:
         def release(self):
             return lambda _: True
+
+        def predict_one(self, x):  # noqa: ARG002
+            return True
 
         def learn_one(self, x, y):
             pass

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from river import datasets, evaluate, linear_model, metrics, naive_bayes
+from river import datasets, dummy, evaluate, linear_model, metrics, naive_bayes
 
 from streamlearn import Key
 from streamlearn.agents import SOA, LDPOptimalStopper, SubsampledSOA
@@ -122,6 +122,49 @@ def test_bad_arguments():
         replay([(1, 0)], Recorder(), Reporter(max_epsilon=1.0))
     with pytest.raises(ParameterError, match="for predictors"):
         replay([[1.0]], LDPOptimalStopper([1.0], 1.0), delay=1)
+
+
+@pytest.mark.parametrize("delay", [None, 7])
+@pytest.mark.parametrize("metric", [metrics.Accuracy, metrics.F1])
+def test_observers_see_what_rivers_metrics_see(metric, delay):
+    # NoChange abstains until its first label: neither harness shows that to a metric.
+    stream = list(datasets.Phishing())
+    ours, rivers = metric(), metric()
+    replay(stream, dummy.NoChangeClassifier(), delay=delay, observers=[ours])
+    evaluate.progressive_val_score(stream, dummy.NoChangeClassifier(), rivers, delay=delay)
+    assert ours.get() == rivers.get()
+    panel = metric()
+    agents = {"a": dummy.NoChangeClassifier(), "b": dummy.NoChangeClassifier()}
+    replay_many(stream, agents, delay=delay, observers={"a": [panel]})
+    assert panel.get() == rivers.get()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"delay": True}, "delay must be a number of events"),
+        ({"delay": float("nan")}, "event 0: the label's delay must be >= 0, and not NaN"),
+        ({"delay": -1.5}, "event 0: the label's delay must be >= 0"),
+        ({"delay": lambda x, _: 1 - 3 * x["a"]}, "event 1: the label's delay must be >= 0"),
+        ({"delay": "nope"}, "event 0 has no feature 'nope'"),
+        ({"delay": dt.timedelta(1)}, "event 0: a delay must go with the moment"),
+    ],
+)
+def test_delays_that_are_none(options, message):
+    stream = [({"a": i}, 0) for i in range(3)]
+    with pytest.raises((ParameterError, StreamError), match=message):
+        replay(stream, Recorder(), **options)
+
+
+def test_what_is_no_agent_or_no_stream_is_said():
+    with pytest.raises(ParameterError, match="agent 'NoneType' must have predict_one and learn_one"):
+        replay([(1, 0)], None)
+    with pytest.raises(StreamError, match="the stream must be iterable, got int"):
+        replay(5, Recorder())
+    with pytest.raises(StreamError, match="event 0 must be a pair"):
+        replay([1, 2], Recorder())
+    with pytest.raises(ParameterError, match="must be a list, got Accuracy"):
+        replay([(1, 0)], Recorder(), observers=metrics.Accuracy())
 
 
 # --- several agents in one pass ----------------------------------------------------------------------------

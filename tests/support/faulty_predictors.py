@@ -175,7 +175,7 @@ class TakesTheLastLabelAgain(Vote):
 
     def learn_one(self, x, y=None, *, round=None, **kwargs):  # noqa: A002
         if round is not None and round == self.answered:
-            self._rounds.ask(round)
+            return
         super().learn_one(x, y, round=round, **kwargs)
         self.answered = round
 

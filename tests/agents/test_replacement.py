@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from streamlearn import Key
-from streamlearn.agents.rules import Link, LinkState, Rule
+from streamlearn.agents.replacement import Link, LinkState, Rule
 from streamlearn.rounding import OUT_OF
 
 BOTH, NEITHER, FIRST, SECOND = "both", "neither", "first", "second"

@@ -1,0 +1,170 @@
+"""What candidate replacement keeps of the past: counts and first times by distinct instance, never the stream.
+
+Proof that it is enough: ``candidate_replacement.proof.md`` beside this file.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from array import array
+from collections.abc import Callable, Hashable, Iterator
+from typing import Any
+
+import msgspec
+
+from streamlearn.errors import StateError
+from streamlearn.ordered import instance_from_plain, instance_to_plain
+from streamlearn.selection import Mistake
+
+
+class SeenState(msgspec.Struct, forbid_unknown_fields=True):
+    """What is known of one instance, as it is saved.
+
+    Parameters
+    ----------
+    x, counts, first
+        As in :class:`Seen`, in plain JSON types.
+    """
+
+    x: Any
+    counts: tuple[int, int, int, int]
+    first: tuple[list[int], list[int]]
+
+
+class PastState(msgspec.Struct, forbid_unknown_fields=True):
+    """The past as it is saved.
+
+    Parameters
+    ----------
+    seen
+        One entry an instance.
+    """
+
+    seen: list[SeenState]
+
+
+class Seen:
+    """What is known of one instance.
+
+    Parameters
+    ----------
+    x
+        The instance.
+
+    Attributes
+    ----------
+    counts
+        Rounds by answer and label: entry 2·answer + label.
+    first
+        For each label the first rounds that had it, at most K.
+    """
+
+    __slots__ = ("counts", "first", "x")
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+        self.counts = [0, 0, 0, 0]
+        self.first = (array("q"), array("q"))
+
+
+def own(x: Any) -> Any:
+    """Return an instance that its giver cannot change: a copy of a dict, anything else as it is.
+
+    Examples
+    --------
+    >>> from streamlearn.agents.past import own
+    >>> own({"a": 1}), own((1, 2))
+    ({'a': 1}, (1, 2))
+    """
+    return dict(x) if isinstance(x, dict) else x
+
+
+class Past:
+    """The rounds whose labels have taken effect, by distinct instance.
+
+    Parameters
+    ----------
+    batch
+        K: times kept of each instance and label.
+    """
+
+    __slots__ = ("_batch", "_seen")
+
+    def __init__(self, batch: int) -> None:
+        self._batch = batch
+        self._seen: dict[Hashable, Seen] = {}
+
+    def add(self, identity: Hashable, x: Any, *, answer: bool, label: bool, sequence: int) -> None:
+        """Take note of a round."""
+        seen = self._seen.get(identity)
+        if seen is None:
+            seen = self._seen[identity] = Seen(own(x))
+        seen.counts[2 * answer + label] += 1
+        first = seen.first[label]
+        if len(first) < self._batch:
+            first.append(sequence)
+
+    def disagreements(self, h: Callable[[Any], bool]) -> tuple[int, int]:
+        """Return on how many rounds a function differs from what was answered, and on how many of them it is right."""
+        differing = right = 0
+        for seen in self._seen.values():
+            bit = bool(h(seen.x))
+            other = 2 * (not bit)
+            differing += seen.counts[other] + seen.counts[other + 1]
+            right += seen.counts[other + bit]
+        return differing, right
+
+    def mistakes(self, h: Callable[[Any], bool]) -> list[Mistake]:
+        """Return the first K rounds on which a function is wrong, in order; fewer if there are fewer."""
+        streams = [self._wrong(seen, not h(seen.x)) for seen in self._seen.values()]
+        return list(
+            itertools.islice(heapq.merge(*streams, key=lambda mistake: mistake.sequence), self._batch)
+        )
+
+    @staticmethod
+    def _wrong(seen: Seen, label: bool) -> Iterator[Mistake]:
+        return (Mistake(sequence, seen.x, label) for sequence in seen.first[label])
+
+    def clear(self) -> None:
+        """Forget everything: no further candidate will ask."""
+        self._seen.clear()
+
+    def state(self) -> PastState:
+        """Return what must survive a restart."""
+        return PastState(
+            [
+                SeenState(
+                    instance_to_plain(seen.x),
+                    (seen.counts[0], seen.counts[1], seen.counts[2], seen.counts[3]),
+                    (seen.first[0].tolist(), seen.first[1].tolist()),
+                )
+                for seen in self._seen.values()
+            ]
+        )
+
+    @classmethod
+    def restored(cls, batch: int, state: PastState, identity: Callable[[Any], Hashable]) -> Past:
+        """Return the past that :meth:`state` described.
+
+        Raises
+        ------
+        StateError
+            If it is not possible.
+        """
+        past = cls(batch)
+        for saved in state.seen:
+            x = instance_from_plain(saved.x)
+            seen = Seen(x)
+            seen.counts = list(saved.counts)
+            try:
+                seen.first = (array("q", saved.first[0]), array("q", saved.first[1]))
+            except OverflowError:
+                raise StateError("a saved round number is too large; the state was edited") from None
+            if max(map(len, seen.first)) > batch or min(seen.counts) < 0:
+                raise StateError("the saved past is not possible; the state was edited")
+            past._seen[identity(x)] = seen
+        return past
+
+    def __len__(self) -> int:
+        return len(self._seen)

@@ -1,0 +1,203 @@
+"""Options: at most d candidates, each the standard optimal answer of a smaller version space.
+
+Proof: ``options.proof.md`` beside this file.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+from streamlearn.errors import SizeError, StateError
+from streamlearn.hypotheses.base import HypothesisClass, VersionSpace
+from streamlearn.hypotheses.instances import key
+from streamlearn.hypotheses.options import Covering, Options
+from streamlearn.priors.base import Floats
+from streamlearn.randomness import Key
+from streamlearn.selection.base import Mistake, Scheme, Selector, check_level, range_moment
+from streamlearn.selection.exponential import REST, base, draw, log_base
+
+NONE_OF_THEM = object()
+"""What a stable selection may draw: then the candidate stays."""
+
+PURPOSE = "selection/options"
+
+
+class OptionsScheme(Scheme):
+    """Keep a version space; take a privately chosen option of it for each full batch of mistakes.
+
+    Parameters
+    ----------
+    cls
+        The class. If it does not say how well its options cover, it is worked through as a table.
+
+    Raises
+    ------
+    SizeError
+        If it is too large for that.
+
+    Attributes
+    ----------
+    coverings
+        How well options cover the mistakes, in each case that can arise.
+    stable
+        Whether only options that the batch supports are weighed, since all of them are too many.
+
+    Examples
+    --------
+    >>> from streamlearn.hypotheses import Thresholds
+    >>> from streamlearn.selection import scheme
+    >>> options = scheme(Thresholds(2**60 - 1))
+    >>> options.mode, options.steps, options.rho, options.batch(eta=0.01, beta=1e-6)
+    ('options', 60, 1, 1792)
+    """
+
+    mode = "options"
+
+    def __init__(self, cls: HypothesisClass) -> None:
+        try:
+            self.coverings: Sequence[Covering] = cls.coverings()
+        except SizeError:
+            cls = cls.as_finite()
+            self.coverings = cls.coverings()
+        self.hypotheses = cls
+        self.steps = cls.dimension
+        self.stable = cls.version_space().options().count is None
+
+    @property
+    def rho(self) -> int:
+        """ρ: at least one in so many mistakes of any batch support a common option."""
+        return max((covering.rho for covering in self.coverings), default=1)
+
+    def batch(self, eta: float, beta: float) -> int:
+        """Return the smallest K for which some candidate makes fewer than K mistakes, but for ``beta``."""
+        beta = check_level("beta", beta)
+        rate = log_base(eta)
+        odds = math.log(max(self.steps, 1) / beta - 1.0) if self.steps > beta * 2 else 0.0
+        logs = [
+            covering.rho * (odds + math.log(covering.rivals / covering.parts))
+            for covering in self.coverings
+            if covering.rivals
+        ]
+        if self.stable:
+            logs.append(2.0 * odds + rate)  # floor(K/2) scores above "none of them"
+        return max(1, math.ceil(max(logs, default=0.0) / rate * (1.0 + 1e-12)))
+
+    def log_moment(self, z: Floats, eta: float) -> Floats:
+        """Return N·z(z+1)(2η)²/8: in every call the loss ranges over 2η at most."""
+        return self.steps * range_moment(z, 2.0 * eta)
+
+    def excess_delta(self, eta: float, K: int) -> float:  # noqa: N803
+        """Return N·(1 + e^η)·e^(-ηK/2) for a stable selection, else 0."""
+        if not self.stable:
+            return 0.0
+        return self.steps * (1.0 + math.exp(eta)) * math.exp(-log_base(eta) * _bar(K)) * (1.0 + 1e-9)
+
+    def start(self, eta: float, K: int) -> OptionsSelector:  # noqa: N803
+        """Return a run before its first batch."""
+        return OptionsSelector([self.hypotheses.version_space()], self.steps, base(eta), K)
+
+    def from_plain(self, data: Any, eta: float, K: int) -> OptionsSelector:  # noqa: N803
+        """Return the run that ``to_plain`` wrote."""
+        if not isinstance(data, list) or not 1 <= len(data) <= self.steps + 1:
+            raise StateError(
+                "malformed candidate selection in a saved state; give what state_dict() returned"
+            )
+        spaces = [self.hypotheses.from_plain(entry) for entry in data]
+        return OptionsSelector(spaces, self.steps, base(eta), K)
+
+
+class OptionsSelector(Selector):
+    """A run of :class:`OptionsScheme`.
+
+    Parameters
+    ----------
+    spaces
+        The version spaces so far; the candidates are their standard optimal answers.
+    steps
+        N.
+    num
+        The weight of a score, out of 2^20.
+    batch
+        K.
+
+    Examples
+    --------
+    >>> from streamlearn import Key
+    >>> from streamlearn.hypotheses import Point3
+    >>> from streamlearn.selection import Mistake, scheme
+    >>> selector = scheme(Point3()).start(eta=0.5, K=40)
+    >>> selector.candidate()(2)
+    False
+    >>> selector.advance([Mistake(t, 2, True) for t in range(1, 41)], Key.from_seed(1))
+    >>> selector.candidate()(2), selector.exhausted
+    (True, True)
+    """
+
+    def __init__(self, spaces: list[VersionSpace], steps: int, num: int, batch: int) -> None:
+        self.steps = steps
+        self.batch = batch
+        self._num = num
+        self._spaces = list(spaces)
+        self.candidates = [space.predict for space in spaces]
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether N candidates were found, or one hypothesis is left."""
+        return len(self._spaces) > self.steps or self._spaces[-1].dimension == 0
+
+    @property
+    def spaces(self) -> tuple[VersionSpace, ...]:
+        """The version spaces so far."""
+        return tuple(self._spaces)
+
+    def scores(self, batch: Sequence[Mistake]) -> dict[Hashable, int]:
+        """Return how many mistakes support each option that any supports, by the option's place."""
+        return _scores(self._spaces[-1].options(), batch)
+
+    def advance(self, batch: Sequence[Mistake], key: Key) -> None:
+        """Take an option that many of the mistakes support."""
+        self._check(batch)
+        options = self._spaces[-1].options()
+        scores = _scores(options, batch)
+        if options.count is None:
+            scores = {NONE_OF_THEM: _bar(self.batch), **scores}
+        rest = 0 if options.count is None else options.count - len(scores)
+        place, number = draw(self._num, scores, rest, key, PURPOSE, len(self._spaces))
+        if place is REST:
+            place = _unscored(scores, number)
+        left = self._spaces[-1] if place is NONE_OF_THEM else options.take(place)
+        self._spaces.append(left)
+        self.candidates.append(left.predict)
+
+    def to_plain(self) -> list[Any]:
+        """Return the version spaces so far."""
+        return [space.to_plain() for space in self._spaces]
+
+
+def _bar(batch: int) -> int:
+    """Return the score of "none of them": half a batch, rounded up."""
+    return -(-batch // 2)
+
+
+def _scores(options: Options, batch: Sequence[Mistake]) -> dict[Hashable, int]:
+    scores: dict[Hashable, int] = {}
+    known: dict[Hashable, tuple[Hashable, ...]] = {}
+    for mistake in batch:
+        example = (key(mistake.x), mistake.y)
+        places = known.get(example)
+        if places is None:
+            places = known[example] = tuple(options.supported(mistake.x, mistake.y))
+        for place in places:
+            scores[place] = scores.get(place, 0) + 1
+    return scores
+
+
+def _unscored(scores: dict[Hashable, int], number: int) -> int:
+    """Return the number-th of the places 0, 1, ... that have no score."""
+    for taken in sorted(place for place in scores if isinstance(place, int)):
+        if taken > number:
+            break
+        number += 1
+    return number
