@@ -8,6 +8,7 @@ of all rounds but the last ``max_delay`` before it, which the proofs of these pr
 from __future__ import annotations
 
 import abc
+import copy
 from collections import deque
 from typing import Any, Generic, TypeVar
 
@@ -82,7 +83,8 @@ class OrderedPredictor(Predictor, Generic[M]):
     """Keeps the order of rounds for a subclass that says what it answers and what a label changes.
 
     A subclass has a parameter ``max_delay``, calls ``_begin_rounds`` first, and defines ``_answer``, ``_asked`` and
-    ``_resolve``; ``memo`` is whatever links the three for one round, and ``_memo_to_plain`` writes it.
+    ``_resolve``; ``memo`` is whatever links the three for one round, and ``_memo_to_plain`` writes it. One that hands
+    rounds on to other predictors also defines ``_open`` and ``_labelled``, which know the caller's numbers.
     """
 
     max_delay: int
@@ -97,6 +99,10 @@ class OrderedPredictor(Predictor, Generic[M]):
     def _answer(self, x: Any, sequence: int) -> tuple[bool, M]:
         """Return the bit for an instance if it were round ``sequence``, and what to remember; nothing changes."""
 
+    def _noted(self, x: Any, sequence: int) -> M:
+        """Return what to remember of a round, where the answer is not asked for."""
+        return self._answer(x, sequence)[1]
+
     @abc.abstractmethod
     def _asked(self, memo: M) -> None:
         """Take note that the round was asked."""
@@ -104,6 +110,15 @@ class OrderedPredictor(Predictor, Generic[M]):
     @abc.abstractmethod
     def _resolve(self, x: Any, y: bool, memo: M) -> None:
         """Take in the label of the oldest round that has none yet."""
+
+    def _open(self, x: Any, number: int, sequence: int) -> tuple[bool, M]:  # noqa: ARG002 - for whom it concerns
+        """Ask round ``sequence``, which the caller calls ``number``."""
+        answer, memo = self._answer(x, sequence)
+        self._asked(memo)
+        return answer, memo
+
+    def _labelled(self, x: Any, y: bool, number: int | None) -> None:
+        """Take note of a true label as soon as it comes; ``number`` is None where the round has none."""
 
     @abc.abstractmethod
     def _memo_to_plain(self, memo: M) -> Any:
@@ -133,11 +148,9 @@ class OrderedPredictor(Predictor, Generic[M]):
         for waiting in self._waiting:
             if waiting.number == round:
                 return waiting.answer
-        while len(self._waiting) > self.max_delay:
-            self._give_up()
-        answer, memo = self._answer(x, self._sequence + 1)
+        self._make_room()
+        answer, memo = self._open(x, round, self._sequence + 1)
         self._sequence += 1
-        self._asked(memo)
         self._waiting.append(Round(round, dict(x) if isinstance(x, dict) else x, answer, memo))
         return answer
 
@@ -154,40 +167,53 @@ class OrderedPredictor(Predictor, Generic[M]):
         if round is None and not self._waiting:
             self._learn(x, label, 0)
             return
-        self._awaiting(round).label = label
-        while self._waiting and self._waiting[0].label is not None:
-            self._settle(self._waiting.popleft())
+        waiting = self._awaiting(round)
+        self._labelled(waiting.x, label, waiting.number)
+        waiting.label = label
+        self._settle()
 
     def _predict(self, x: Any) -> bool:
+        if len(self._waiting) > self.max_delay:  # the next round would give some up first
+            ahead = copy.deepcopy(self)
+            ahead._make_room()  # noqa: SLF001 - its own copy
+            return ahead._predict(x)  # noqa: SLF001
         answer, _ = self._answer(x, self._sequence + 1)
         return answer
 
-    def _learn(self, x: Any, y: bool, round: int) -> None:  # noqa: A002, ARG002 - the contract's own name
+    def _learn(self, x: Any, y: bool, round: int | str) -> None:  # noqa: A002, ARG002 - the contract's own name
         """Ask and answer a round at once."""
-        _, memo = self._answer(x, self._sequence + 1)
+        memo = self._noted(x, self._sequence + 1)
         self._sequence += 1
         self._asked(memo)
+        self._labelled(x, y, None)
         self._resolve(x, y, memo)
 
     def _awaiting(self, number: int | None) -> Round[M]:
-        for waiting in self._waiting:
-            if waiting.label is None and number in (None, waiting.number):
-                return waiting
+        if number is None or type(number) is int:
+            for waiting in self._waiting:
+                if waiting.label is None and number in (None, waiting.number):
+                    return waiting
         raise RoundError(
             f"no label is awaited for round {number!r}: it was never asked, was answered before, or is more than "
             f"max_delay = {self.max_delay} rounds late; pass the same round= to predict_one first"
         )
 
-    def _give_up(self) -> None:
-        """Let the oldest round count as answered rightly."""
-        oldest = self._waiting.popleft()
-        if oldest.label is None:
-            oldest.label = oldest.answer
-        self._settle(oldest)
+    def _presumed(self, late: Round[M]) -> bool:
+        """Return what counts as the label of a round that is given up: its answer, unless a subclass says else."""
+        return late.answer
 
-    def _settle(self, oldest: Round[M]) -> None:
-        assert oldest.label is not None  # noqa: S101 - told by both callers
-        self._resolve(oldest.x, oldest.label, oldest.memo)
+    def _make_room(self) -> None:
+        """Let the oldest rounds take effect without their labels until another may be asked."""
+        while len(self._waiting) > self.max_delay:
+            oldest = self._waiting[0]
+            oldest.label = self._presumed(oldest)
+            self._settle()
+
+    def _settle(self) -> None:
+        """Let labels take effect, up to the oldest round that has none."""
+        while self._waiting and self._waiting[0].label is not None:
+            oldest = self._waiting.popleft()
+            self._resolve(oldest.x, bool(oldest.label), oldest.memo)
 
     def _rounds_state(self) -> OrderedState:
         return OrderedState(
@@ -211,6 +237,8 @@ class OrderedPredictor(Predictor, Generic[M]):
             len(numbers) > self.max_delay + 1
             or len(set(numbers)) < len(numbers)
             or state.asked < len(numbers)
+            or any(number < 0 for number in numbers)
+            or (state.waiting and state.waiting[0].label is not None)
         ):
             raise StateError(
                 "the saved rounds are not possible; the state was edited, or another version wrote it"

@@ -43,7 +43,7 @@ def test_the_papers_constants_are_refused_with_the_number(run):
         (["-c", "point3", "--mode", "best"], "mode must be one of"),
         (["-c", "point3", "--split", "even"], "split must be"),
         (["-c", "point3", "--max-delay", "-1"], "max_delay must"),
-        (["-c", "thresholds:1"], "cannot use the class|at least 1"),
+        (["-c", "points:1"], "cls must have a Littlestone dimension of at least 1"),
         (["-c", "nothing"], "cannot use the class"),
     ],
 )

@@ -1,0 +1,391 @@
+"""Candidate replacement (Algorithm 3): predictors that take over from each other, privately, as mistakes add up.
+
+Proof: ``candidate_replacement.proof.md`` beside this file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Hashable, Iterator
+from typing import Any
+
+import msgspec
+
+from streamlearn import state as states
+from streamlearn.agents.past import Past, PastState, own
+from streamlearn.agents.replacement import Link, LinkState, Rule
+from streamlearn.errors import ParameterError, StateError
+from streamlearn.hypotheses import HypothesisClass, Point3
+from streamlearn.ordered import (
+    OrderedPredictor,
+    OrderedState,
+    Round,
+    check_max_delay,
+    instance_from_plain,
+    instance_to_plain,
+)
+from streamlearn.planning import Plan, candidate_plan
+from streamlearn.privacy import Guarantee
+from streamlearn.randomness import Key, checked_key
+from streamlearn.selection import Candidate, Mistake, Scheme, Selector, scheme
+from streamlearn.state import register
+
+MOST_VIEWS = 100_000
+"""Instances whose candidates' bits are remembered; beyond, all are forgotten and worked out anew."""
+
+
+class View:
+    """What an instance is to the candidates; worked out once for each instance.
+
+    Parameters
+    ----------
+    identity
+        That of the instance; None where the class does not know it.
+
+    Attributes
+    ----------
+    bits
+        What each candidate says, in order.
+    """
+
+    __slots__ = ("bits", "identity")
+
+    def __init__(self, identity: Hashable) -> None:
+        self.identity = identity
+        self.bits: list[bool] = []
+
+
+class Memo(msgspec.Struct, forbid_unknown_fields=True):
+    """What is remembered of a round between its answer and its label.
+
+    Parameters
+    ----------
+    answer
+        The bit that was given.
+    disagreements
+        For each replacement in which the two predictors differed: its number, which disagreement it was, and the
+        second predictor's bit.
+    """
+
+    answer: bool
+    disagreements: list[tuple[int, int, bool]]
+
+
+class MistakeState(msgspec.Struct, forbid_unknown_fields=True):
+    """A mistake of the newest candidate, as it is saved.
+
+    Parameters
+    ----------
+    sequence, x, y
+        As in :class:`~streamlearn.selection.Mistake`.
+    """
+
+    sequence: int
+    x: Any
+    y: bool
+
+
+class CandidateReplacementState(msgspec.Struct, forbid_unknown_fields=True):
+    """The whole state.
+
+    Parameters
+    ----------
+    rounds
+        The order of rounds and those that await their label.
+    resolved
+        Rounds whose labels have taken effect.
+    base
+        The number of the candidate that every replacement still open starts from.
+    links
+        The replacements still open, by number.
+    batch
+        The newest candidate's mistakes.
+    past
+        What is kept of the past.
+    selector
+        The candidates chosen so far.
+    """
+
+    rounds: OrderedState
+    resolved: int
+    base: int
+    links: list[LinkState]
+    batch: list[MistakeState]
+    past: PastState
+    selector: Any
+
+
+@register("CandidateReplacementPredictor")
+class CandidateReplacementPredictor(OrderedPredictor[Memo | None]):
+    """Predicts with one of a few candidates; each takes over from the one before without showing when (Algorithm 3).
+
+    The candidates are chosen privately: the next one from the first K mistakes of the last, by
+    :mod:`streamlearn.selection`. Replacement is random in time, so that nobody else's answers show who made
+    the mistakes. On a realisable stream it makes at most ``plan.mistake_bound`` mistakes, however long the
+    stream, with probability at least 1 - ``plan.beta``.
+
+    Parameters
+    ----------
+    hypotheses
+        The class.
+    epsilon, delta
+        The privacy it keeps, 0 < ε and 0 < δ < 1/10.
+    plan
+        A plan to follow instead; its privacy is then what is kept.
+    key
+        Where the draws come from; a fresh secret by default.
+    max_delay
+        How many rounds late a label may be; the plan pays for it.
+
+    Raises
+    ------
+    ParameterError
+        If an argument is outside its bound, or neither (ε, δ) nor a plan is given, or they differ.
+    PlanError
+        If the plan is for another class, or does not keep what it promises.
+
+    Notes
+    -----
+    Memory grows with the number of distinct instances, never with the stream: counts for each instance, and at most
+    K times for each instance and label. When no further candidate can come, these are dropped too.
+
+    Examples
+    --------
+    >>> from streamlearn import Key
+    >>> from streamlearn.agents import CandidateReplacementPredictor
+    >>> from streamlearn.hypotheses import Point3
+    >>> from streamlearn.replays import replay
+    >>> predictor = CandidateReplacementPredictor(Point3(), epsilon=1.0, delta=1e-6, key=Key.from_seed(1))
+    >>> result = replay([(1, True)] * 5000, predictor)
+    >>> result.mistakes <= predictor.plan.mistake_bound
+    True
+    """
+
+    def __init__(
+        self,
+        hypotheses: HypothesisClass,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        *,
+        plan: Plan | None = None,
+        key: Key | None = None,
+        max_delay: int = 0,
+    ) -> None:
+        self.hypotheses = hypotheses
+        self.max_delay = check_max_delay(max_delay)
+        self.key = checked_key(key)
+        self.plan = planned(candidate_plan, hypotheses, epsilon, delta, plan, self.max_delay)
+        self.epsilon = self.plan.epsilon
+        self.delta = self.plan.delta
+        self._scheme: Scheme = scheme(hypotheses, self.plan.mode)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._begin_rounds()
+        self._selector: Selector = self._scheme.start(self.plan.eta, self.plan.batch)
+        self._resolved = 0
+        self._base = 0
+        self._links: dict[int, Link] = {}
+        self._views: dict[Hashable, View] = {}
+        self._batch: list[Mistake] = []
+        self._past = Past(self.plan.batch)
+        self._chosen = 0
+
+    def _answer(self, x: Any, sequence: int) -> tuple[bool, Memo | None]:  # noqa: ARG002 - draws go by disagreement
+        view = self._view(x)
+        if view.identity is None:
+            return self.hypotheses.default(x), None
+        bits = view.bits
+        answer = bits[self._base]
+        disagreements = []
+        for number, link in self._links.items():
+            other = bits[number]
+            if other is not answer:
+                disagreements.append((number, link.state.asked + 1, other))
+                if link.follows():
+                    answer = other
+        return answer, Memo(answer, disagreements)
+
+    def _view(self, x: Any) -> View:
+        """Return what the candidates so far say of an instance."""
+        token = frozenset(x.items()) if isinstance(x, dict) else x
+        try:
+            view = self._views.get(token)
+        except TypeError:  # an unhashable part: no class knows such an instance
+            return View(None)
+        candidates = self._selector.candidates
+        if view is None:
+            if len(self._views) >= MOST_VIEWS:
+                self._views.clear()
+            known = self.hypotheses.knows(x)
+            view = self._views[token] = View(self.hypotheses.identity(x) if known else None)
+        if view.identity is not None and len(view.bits) < len(candidates):
+            view.bits += [bool(says(x)) for says in candidates[len(view.bits) :]]
+        return view
+
+    def _asked(self, memo: Memo | None) -> None:
+        if memo is None:
+            return
+        for number, _, _ in memo.disagreements:
+            self._links[number].disagreed()
+
+    def _resolve(self, x: Any, y: bool, memo: Memo | None) -> None:
+        if memo is None:
+            return
+        self._resolved += 1
+        for number, index, other in memo.disagreements:
+            if number in self._links:
+                self._links[number].resolve(index, other is y)
+        if memo.disagreements:
+            self._settle_links()
+        if self._chosen == self.plan.candidates or self._selector.exhausted:
+            return
+        view = self._view(x)
+        self._past.add(view.identity, x, answer=memo.answer, label=y, sequence=self._resolved)
+        if view.bits[-1] is not y:
+            self._batch.append(Mistake(self._resolved, own(x), y))
+            self._choose()
+
+    def _presumed(self, late: Round[Memo | None]) -> bool:
+        """Return the public default's bit: the proof needs labels that no answer has a part in."""
+        return self.hypotheses.default(late.x)
+
+    def _choose(self) -> None:
+        """Choose the next candidates, as long as the newest one's batch is full."""
+        while len(self._batch) >= self.plan.batch:
+            self._selector.advance(self._batch, self.key)
+            self._chosen += 1
+            says = self._selector.candidate()
+            self._adopt(self._chosen, says)
+            if self._chosen == self.plan.candidates or self._selector.exhausted:
+                self._past.clear()
+                self._batch = []
+                return
+            self._batch = self._past.mistakes(says)
+
+    def _adopt(self, number: int, says: Candidate) -> None:
+        """Begin a replacement as if it had run from the start: the counts of the past are all it needs."""
+        rule = self._rule(number)
+        differing, right = self._past.disagreements(says)
+        if differing > rule.delay:
+            return  # rejected for certain
+        link = Link(rule, self.key, LinkState(number, differing, differing, right))
+        if link.rejected:
+            return
+        self._links[number] = link
+        for waiting in self._waiting:
+            memo = waiting.memo
+            if memo is not None:
+                other = self._view(waiting.x).bits[number]
+                if other is not memo.answer:
+                    memo.disagreements.append((number, link.disagreed(), other))
+
+    def _settle_links(self) -> None:
+        """Drop replacements that were rejected, and all before one whose second predictor is followed from now on."""
+        for number, link in list(self._links.items()):
+            if link.rejected:
+                del self._links[number]
+            elif link.settled:
+                self._base = number
+        self._links = {number: link for number, link in self._links.items() if number > self._base}
+
+    def _rule(self, number: int) -> Rule:
+        plan = self.plan
+        return Rule(plan.batch, plan.delays[number - 1], plan.acceptance, plan.ramp, self.max_delay)
+
+    @property
+    def mistake_bound(self) -> int:
+        """The most mistakes on a realisable stream, with probability at least 1 - β."""
+        return self.plan.mistake_bound
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Joint differential privacy of the other people's view, in any one labelled example."""
+        return self.plan.guarantee
+
+    @property
+    def parameters_digest(self) -> str:
+        """The digests of the class, the plan and the key."""
+        return f"{self.hypotheses.digest}/{_digest(self.plan)}/{self.key.fingerprint}"
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the state as plain JSON types. The key is not part of it."""
+        body = CandidateReplacementState(
+            self._rounds_state(),
+            self._resolved,
+            self._base,
+            [link.state for link in self._links.values()],
+            [MistakeState(m.sequence, instance_to_plain(m.x), m.y) for m in self._batch],
+            self._past.state(),
+            self._selector.to_plain(),
+        )
+        return states.pack(self, body)
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Take on a saved state; refused unless it came from a predictor built alike."""
+        body = states.unpack(self, state, CandidateReplacementState)
+        selector = self._scheme.from_plain(body.selector, self.plan.eta, self.plan.batch)
+        candidates = selector.candidates
+        numbers = [link.number for link in body.links]
+        if sorted({body.base, *numbers}) != [body.base, *numbers] or max([body.base, *numbers]) >= len(
+            candidates
+        ):
+            raise StateError("the saved replacements are not possible; the state was edited")
+        waiting = self._rounds_from(body.rounds)
+        past = Past.restored(self.plan.batch, body.past, self.hypotheses.identity)
+        self._sequence, self._waiting, self._resolved = body.rounds.asked, waiting, body.resolved
+        self._selector, self._past, self._chosen = selector, past, len(candidates) - 1
+        self._base, self._views = body.base, {}
+        self._links = {link.number: Link(self._rule(link.number), self.key, link) for link in body.links}
+        self._batch = [Mistake(m.sequence, instance_from_plain(m.x), m.y) for m in body.batch]
+
+    def _memo_to_plain(self, memo: Memo | None) -> Any:
+        return None if memo is None else msgspec.to_builtins(memo)
+
+    def _memo_from_plain(self, data: Any) -> Memo | None:
+        try:
+            return msgspec.convert(data, Memo | None)
+        except msgspec.ValidationError:
+            raise StateError("malformed round in a saved state; give what state_dict() returned") from None
+
+    def __repr__(self) -> str:
+        return (
+            f"CandidateReplacementPredictor({self.hypotheses!r}, epsilon={self.epsilon!r}, delta={self.delta!r}, "
+            f"max_delay={self.max_delay})"
+        )
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield {"hypotheses": Point3(), "epsilon": 1.0, "delta": 1e-3, "key": Key.from_seed(1)}
+
+
+def planned(
+    make: Callable[..., Plan],
+    hypotheses: HypothesisClass,
+    epsilon: float | None,
+    delta: float | None,
+    plan: Plan | None,
+    max_delay: int,
+) -> Plan:
+    """Return the plan to follow: the one given, if it fits, or one made for (ε, δ).
+
+    Raises
+    ------
+    ParameterError
+        If neither is given, or they differ.
+    PlanError
+        If the plan is for another class, or does not keep what it promises.
+    """
+    if plan is None:
+        if epsilon is None or delta is None:
+            raise ParameterError("give epsilon and delta, the privacy to keep, or a plan")
+        return make(hypotheses, epsilon, delta, max_delay=max_delay)
+    for name, value in (("epsilon", epsilon), ("delta", delta), ("max_delay", max_delay)):
+        if value is not None and value != getattr(plan, name):
+            raise ParameterError(f"{name} must be {getattr(plan, name)}, as the plan has it, got {value!r}")
+    plan.certify(hypotheses)
+    return plan
+
+
+def _digest(plan: Plan) -> str:
+    return hashlib.blake2b(plan.to_json().encode(), digest_size=16).hexdigest()

@@ -1,0 +1,238 @@
+"""Log-moments of privacy losses: they add up over mechanisms, and any one order certifies a δ.
+
+For laws P, Q the log-moment of order z > 0 is ln E_P (P/Q)^z = ln Σ P^(1+z) Q^(-z). Every order gives a valid bound,
+so a finite grid of orders is no approximation, only perhaps a little waste.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from streamlearn.priors.base import Floats
+from streamlearn.rounding import OUT_OF
+
+SLACK = 1e-7
+"""Added to every exponent: far above the rounding errors of the sums of doubles here."""
+
+_BLOCK = 1 << 20  # doubles worked on at once
+
+
+def orders(epsilon: float, delta: float, points: int = 96) -> Floats:
+    """Return orders among which the best one for (ε, δ) lies, for mechanisms that cost about what they may.
+
+    Parameters
+    ----------
+    epsilon, delta
+        The target, ε > 0 and 0 < δ < 1.
+    points
+        How many orders.
+
+    Returns
+    -------
+    array of shape (points,)
+        Increasing.
+
+    Examples
+    --------
+    >>> from streamlearn.accounting import moments
+    >>> moments.orders(1.0, 1e-6, 3).round(2).tolist()
+    [1.38, 19.54, 276.31]
+    """
+    centre = 2.0 * math.log(1.0 / delta) / epsilon
+    return np.asarray(np.geomspace(centre / 20.0, 10.0 * centre, points))
+
+
+def allowance(order: Floats | float, epsilon: float, delta: float) -> Floats | float:
+    """Return the largest log-moment of an order that still certifies (ε, δ).
+
+    Parameters
+    ----------
+    order
+        z > 0.
+    epsilon, delta
+        The target.
+
+    Examples
+    --------
+    >>> from streamlearn.accounting import moments
+    >>> float(round(moments.allowance(10.0, 1.0, 1e-6), 6))
+    -0.464514
+    """
+    return math.log(delta) + order * epsilon - order * np.log(order) + (1.0 + order) * np.log1p(order) - SLACK
+
+
+def delta(log_moments: Floats, order: Floats, epsilon: float) -> float:
+    """Return the δ that log-moments certify at ε (Canonne, Kamath and Steinke 2020, Proposition 12).
+
+    Parameters
+    ----------
+    log_moments
+        One for each order; shape (orders,).
+    order
+        z > 0; shape (orders,).
+    epsilon
+        ε >= 0.
+
+    Returns
+    -------
+    float
+        min over z of exp(K(z) - zε + z ln z - (1+z) ln(1+z)), at most 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from streamlearn.accounting import moments
+    >>> z = np.linspace(1, 60, 60)
+    >>> moments.delta(z * (z + 1) * 0.02 / 2, z, 1.0) < 1e-10
+    True
+    """
+    return best(log_moments, order, epsilon)[0]
+
+
+def best(log_moments: Floats, order: Floats, epsilon: float) -> tuple[float, float]:
+    """Return the δ of :func:`delta`, and the order that certifies it.
+
+    Parameters
+    ----------
+    log_moments, order, epsilon
+        As for :func:`delta`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from streamlearn.accounting import moments
+    >>> z = np.linspace(1, 60, 60)
+    >>> moments.best(z * (z + 1) * 0.02 / 2, z, 1.0)[1]
+    50.0
+    """
+    exponents = log_moments - order * epsilon + order * np.log(order) - (1.0 + order) * np.log1p(order)
+    place = int(np.argmin(np.where(np.isnan(exponents), math.inf, exponents)))
+    return min(1.0, math.exp(min(float(exponents[place]) + SLACK, 0.0))), float(order[place])
+
+
+def acceptance(order: Floats | float, alpha: Floats | float) -> Floats:
+    """Return the log-moments of randomised response at α: the worst pair of laws of a bit with losses within ±α.
+
+    Parameters
+    ----------
+    order
+        z > 0.
+    alpha
+        The largest loss, > 0; broadcasts with ``order``.
+
+    Returns
+    -------
+    array
+        ln((e^((z+1)α) + e^(-zα)) / (1 + e^α)).
+
+    Examples
+    --------
+    >>> from streamlearn.accounting import moments
+    >>> float(moments.acceptance(1.0, 0.1).round(6))
+    0.009959
+    """
+    # Both exponents over 1 + e^α, as weights of expm1: near α = 0 nothing cancels.
+    larger = 1.0 / (1.0 + np.exp(-np.asarray(alpha)))
+    exponent = np.asarray(order * alpha)
+    direct = larger * np.expm1(np.minimum(exponent, 1.0)) + (1.0 - larger) * np.expm1(
+        -np.minimum(exponent, 1.0)
+    )
+    far = np.logaddexp(np.log(larger) + exponent, np.log1p(-larger) - exponent)
+    return np.asarray(np.where(exponent <= 1.0, np.log1p(direct), far))
+
+
+def step(order: Floats | float, below: Floats, above: Floats) -> Floats:
+    """Return the log-moments ln E (P/Q)^z of two laws of a bit, given as log-odds.
+
+    Parameters
+    ----------
+    order
+        z > 0; broadcasts with the others.
+    below, above
+        Log-odds of the bit under P and under Q.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from streamlearn.accounting import moments
+    >>> moments.step(2.0, np.array([0.0]), np.array([0.5])).round(4).tolist()
+    [0.182]
+    """
+    log_p, log_not_p = -np.logaddexp(0.0, -below), -np.logaddexp(0.0, below)
+    log_q, log_not_q = -np.logaddexp(0.0, -above), -np.logaddexp(0.0, above)
+    return np.asarray(
+        np.logaddexp(log_p + order * (log_p - log_q), log_not_p + order * (log_not_p - log_not_q))
+    )
+
+
+def mirror(order: Floats, ramp: Sequence[int]) -> Floats:
+    """Return the log-moments of a Mirror: its ramp against the same ramp a round later, the larger direction.
+
+    The parts at the two ends, where one law gives a bit for certain, are apart: see :func:`mirror_mass`.
+
+    Parameters
+    ----------
+    order
+        z > 0; shape (orders,).
+    ramp
+        p_1..p_L out of 2^64, strictly between.
+
+    Returns
+    -------
+    array of shape (orders,)
+        Σ_j ln(p_j^(1+z) p_(j+1)^(-z) + (1-p_j)^(1+z) (1-p_(j+1))^(-z)), or the same with j and j+1 exchanged;
+        and z·|ln p_L - ln(1-p_1)|, by which the two ends differ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from streamlearn.accounting import moments
+    >>> moments.mirror(np.array([1.0]), [2**62, 2**63, 3 * 2**62]).round(4).tolist()
+    [0.5108]
+    """
+    chance = _logs(ramp)
+    against = _logs([OUT_OF - level for level in ramp])
+    up, down = np.zeros(len(order)), np.zeros(len(order))
+    block = max(1, _BLOCK // len(order))
+    for start in range(0, len(ramp) - 1, block):
+        stop = min(start + block, len(ramp) - 1)
+        up += _pairs(order, chance, against, slice(start, stop), slice(start + 1, stop + 1))
+        down += _pairs(order, chance, against, slice(start + 1, stop + 1), slice(start, stop))
+    uneven = abs(float(chance[-1] - against[0]))  # 0 for a symmetric ramp
+    return np.asarray(np.maximum(up, down) + order * uneven)
+
+
+def mirror_mass(ramp: Sequence[int]) -> int:
+    """Return the probability, out of 2^64, that a Mirror's bit at an end of its ramp gives a shift away for certain.
+
+    Parameters
+    ----------
+    ramp
+        p_1..p_L out of 2^64.
+
+    Returns
+    -------
+    int
+        The larger of p_1 and 1 - p_L, or 2^64 if there is no ramp.
+
+    Examples
+    --------
+    >>> from streamlearn.accounting import moments
+    >>> moments.mirror_mass([2**60, 2**63, 15 * 2**60]) == 2**60
+    True
+    """
+    return max(ramp[0], OUT_OF - ramp[-1]) if ramp else OUT_OF
+
+
+def _logs(levels: Sequence[int]) -> Floats:
+    return np.log(np.array(levels, dtype=np.float64)) - 64.0 * math.log(2.0)
+
+
+def _pairs(order: Floats, chance: Floats, against: Floats, of: slice, to: slice) -> Floats:
+    z = order[:, np.newaxis]
+    one = chance[of] + z * (chance[of] - chance[to])
+    zero = against[of] + z * (against[of] - against[to])
+    return np.asarray(np.logaddexp(one, zero).sum(axis=1))

@@ -1,0 +1,275 @@
+"""Plans for a privacy level: the parameters are searched for, rounded and certified."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+
+from streamlearn.accounting import acceptance
+from streamlearn.accounting.combining import smallest_delay
+from streamlearn.errors import ParameterError, SizeError
+from streamlearn.hypotheses.base import HypothesisClass, check_class
+from streamlearn.ordered import check_max_delay
+from streamlearn.planning.certificate import Certificate, candidate_delta
+from streamlearn.planning.crossing import crossover
+from streamlearn.planning.plan import Combination, Plan, schedule
+from streamlearn.planning.search import ALONE, PAPER, Proposal, Shares, Task, batch_of, search
+from streamlearn.planning.shape import levels
+from streamlearn.priors.base import Floats
+from streamlearn.rounding import as_float
+from streamlearn.selection import scheme
+
+_FEW, _MANY = (
+    np.array([0.97, 1.0, 1.03]),
+    np.array([0.92, 0.96, 0.97, 0.98, 0.99, 1.0, 1.01, 1.02, 1.03, 1.04, 1.08]),
+)
+"""Orders that a certificate looks through, around the proposal's."""
+
+Split = Literal["optimised", "paper"]
+
+_LEAST_DELTA = 1e-15
+_LEAST_EPSILON, _MOST_EPSILON = 1e-3, 20.0
+
+
+def candidate_plan(
+    cls: HypothesisClass,
+    epsilon: float,
+    delta: float,
+    *,
+    mode: str | None = None,
+    beta: float | None = None,
+    max_delay: int = 0,
+) -> Plan:
+    """Return the plan of CandidateReplacementPredictor with the fewest mistakes found.
+
+    Parameters
+    ----------
+    cls
+        The class, of Littlestone dimension at least 1.
+    epsilon, delta
+        The privacy, 0.001 <= ε <= 20 and 1e-15 <= δ < 1/10.
+    mode
+        How candidates are selected; by default as the class does best.
+    beta
+        The probability with which the bound on mistakes may fail; δ by default.
+    max_delay
+        P: labels come at most so many rounds late.
+
+    Raises
+    ------
+    ParameterError
+        If an argument is outside its bound.
+    SizeError
+        If the class does not support the mode, or no plan keeps the privacy.
+
+    Examples
+    --------
+    >>> from streamlearn.hypotheses import Point3
+    >>> from streamlearn.planning import candidate_plan
+    >>> plan = candidate_plan(Point3(), 1.0, 1e-3)
+    >>> plan.candidates, plan.mistake_bound < 600, str(plan.guarantee)
+    (1, True, '(1, 0.001)-joint differential privacy per event')
+    """
+    check_target(cls, epsilon, delta)
+    failing = as_float(delta if beta is None else beta)
+    if failing is None or not 0.0 < failing < 1.0:
+        raise ParameterError(f"beta must lie in (0, 1), got {beta!r}; it is how often the bound may fail")
+    return _candidate_plan(cls, float(epsilon), float(delta), mode, failing, check_max_delay(max_delay))
+
+
+def private_plan(
+    cls: HypothesisClass,
+    epsilon: float,
+    delta: float,
+    *,
+    mode: str | None = None,
+    max_delay: int = 0,
+    split: Split = "optimised",
+) -> Plan:
+    """Return the plan of PrivatePredictor (Theorem 3) with the fewest expected mistakes found.
+
+    Parameters
+    ----------
+    cls
+        The class, of Littlestone dimension at least 1.
+    epsilon, delta
+        The privacy of the whole, 0.001 <= ε <= 20 and 1e-15 <= δ < 1/10. The bound on mistakes of candidate
+        replacement fails with probability at most β = δ.
+    mode
+        How candidates are selected; by default as the class does best.
+    max_delay
+        P: labels come at most so many rounds late.
+    split
+        "optimised", or "paper": (ε/2, δ/4) to candidate replacement, δ/4 to subsampled SOA, (ε/2, δ/2) to the rule.
+
+    Raises
+    ------
+    ParameterError
+        If an argument is outside its bound.
+    SizeError
+        If the class does not support the mode, or no plan keeps the privacy.
+
+    Examples
+    --------
+    >>> from streamlearn.hypotheses import Point3
+    >>> from streamlearn.planning import private_plan
+    >>> plan = private_plan(Point3(), 1.0, 1e-3)
+    >>> plan.expected_mistakes < 3500, plan.combination.rule_epsilon < 0.5
+    (True, True)
+    """
+    check_target(cls, epsilon, delta)
+    if split not in ("optimised", "paper"):
+        raise ParameterError(f"split must be 'optimised' or 'paper', got {split!r}")
+    return _private_plan(cls, float(epsilon), float(delta), mode, check_max_delay(max_delay), split)
+
+
+def check_target(cls: HypothesisClass, epsilon: float, delta: float | None) -> None:
+    """Refuse a class or privacy level for which there is no plan.
+
+    Parameters
+    ----------
+    cls, epsilon, delta
+        As for :func:`private_plan`; without δ only the others are checked.
+
+    Raises
+    ------
+    ParameterError
+        If one is outside its bound.
+    """
+    check_class(cls)
+    level = as_float(epsilon)
+    if level is None or not _LEAST_EPSILON <= level <= _MOST_EPSILON:
+        raise ParameterError(
+            f"epsilon must lie in [{_LEAST_EPSILON:g}, {_MOST_EPSILON:g}] for a plan, got {epsilon!r}"
+        )
+    if delta is not None:
+        least = as_float(delta)
+        if least is None or not _LEAST_DELTA <= least < 0.1:
+            raise ParameterError(f"delta must lie in [{_LEAST_DELTA:g}, 1/10) for a plan, got {delta!r}")
+    if cls.dimension < 1:
+        raise ParameterError(
+            "cls must have a Littlestone dimension of at least 1, got 0: its one function needs no learning"
+        )
+
+
+@lru_cache(maxsize=256)
+def _candidate_plan(
+    cls: HypothesisClass, epsilon: float, delta: float, mode: str | None, beta: float, max_delay: int
+) -> Plan:
+    task = Task(scheme(cls, mode), cls.dimension, epsilon, delta, beta, max_delay)
+    _, proposal = _found(task, ALONE)
+    return _rounded(cls, task, proposal, ALONE, None)
+
+
+@lru_cache(maxsize=256)
+def _private_plan(
+    cls: HypothesisClass, epsilon: float, delta: float, mode: str | None, max_delay: int, split: Split
+) -> Plan:
+    task = Task(scheme(cls, mode), cls.dimension, epsilon, delta, delta, max_delay)
+    shares, proposal = _found(task, PAPER if split == "paper" else None)
+    own_epsilon, own_delta, gamma = shares.epsilon * epsilon, shares.delta * delta, shares.gamma * delta
+    # A little less than what is left, so that the sums hold in doubles too.
+    rule_epsilon, rule_delta = (
+        (epsilon - own_epsilon) * (1 - 1e-12),
+        (delta - own_delta - gamma) * (1 - 1e-12),
+    )
+    head_start = smallest_delay(rule_epsilon, rule_delta, max_delay)
+    combination = Combination(own_epsilon, own_delta, gamma, rule_epsilon, rule_delta, head_start)
+    return _rounded(cls, task, proposal, shares, combination)
+
+
+def _found(task: Task, shares: Shares | None) -> tuple[Shares, Proposal]:
+    found = search(task, shares)
+    if found is None:
+        raise SizeError(
+            f"no plan with {task.scheme.steps:,} candidates keeps (ε, δ) = ({task.epsilon:g}, {task.delta:g}) with "
+            "chances that are integers out of 2^64; take a larger ε or δ, or a smaller class"
+        )
+    return found
+
+
+def _rounded(
+    cls: HypothesisClass,
+    task: Task,
+    proposal: Proposal,
+    shares: Shares,
+    combination: Combination | None,
+) -> Plan:
+    """Return a proposal in whole numbers, with the shortest ramp of its family that is certified."""
+    used, late = task.scheme, task.max_delay
+    epsilon, delta = shares.epsilon * task.epsilon, shares.delta * task.delta
+    eta, batch = _least_eta(task, proposal), proposal.batch
+    chances = acceptance.ramp(proposal.alpha, proposal.apart)
+
+    def certified(ramp: tuple[int, ...], near: Floats) -> Certificate:
+        return candidate_delta(
+            used, epsilon=epsilon, eta=eta, batch=batch, alpha=proposal.alpha, acceptance=chances, ramp=ramp,
+            orders=proposal.order * near,
+        )  # fmt: skip
+
+    def over(ramp: tuple[int, ...]) -> float:
+        return math.log(certified(ramp, _FEW).delta / delta)
+
+    ramp = _shortest(proposal, over)
+    delays = schedule(used.steps, batch, len(chances) - 1, len(ramp), late)
+    plan = Plan(
+        cls.digest, cls.dimension, task.epsilon, task.delta, used.mode, used.steps, batch, eta, proposal.alpha,
+        certified(ramp, _MANY).order, chances, delays, ramp, task.beta, late, combination, crossover(task, shares),
+    )  # fmt: skip
+    plan.certify(cls)
+    return plan
+
+
+def _shortest(proposal: Proposal, over: Callable[[tuple[int, ...]], float]) -> tuple[int, ...]:
+    """Return about the shortest ramp that keeps the privacy, by secants over the logarithm of the price.
+
+    ``over`` says by how much the logarithm of a ramp's δ is above what it may be.
+    """
+
+    def ramp_at(log_price: float) -> tuple[int, ...]:
+        return levels(proposal.first, proposal.order, math.exp(log_price) / 2.0)
+
+    low = math.log(proposal.price)
+    best, high = ramp_at(low), low
+    at_low = over(best)
+    at_high, rise = at_low, 0.01
+    while at_high > 0.0:
+        low, at_low = high, at_high
+        high += rise
+        rise *= 2.0
+        best = ramp_at(high)
+        at_high = over(best)
+    while at_low <= 0.0:
+        high, at_high = low, at_low
+        low -= rise
+        rise *= 2.0
+        ramp = ramp_at(low)
+        at_low = over(ramp)
+        best = ramp if at_low <= 0.0 else best
+    for _ in range(8):
+        if high - low < 1e-4:
+            break
+        # A little above the secant's root, where privacy should hold.
+        middle = low + (high - low) * min(0.97, max(0.03, at_low / (at_low - at_high) + 0.02))
+        ramp = ramp_at(middle)
+        at_middle = over(ramp)
+        if at_middle <= 0.0:
+            high, at_high, best = middle, at_middle, ramp
+        else:
+            low, at_low = middle, at_middle
+    return best
+
+
+def _least_eta(task: Task, proposal: Proposal) -> float:
+    """Return the smallest η, about, whose batches are no larger than the proposal's: it costs the least privacy."""
+    excess = task.scheme.excess_delta(proposal.eta, proposal.batch)
+    low, high = proposal.eta * 0.97, proposal.eta
+    for _ in range(20):
+        middle = (low + high) / 2.0
+        fits = batch_of(task, max(middle, 1e-4), excess * (1 + 1e-9)) <= proposal.batch
+        low, high = (low, middle) if fits else (middle, high)
+    return max(high, 1e-4)

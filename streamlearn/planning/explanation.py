@@ -1,0 +1,179 @@
+"""A plan in words: every derived figure with its formula, and what is promised."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from streamlearn.planning.plan import Plan
+
+
+def explain(plan: Plan) -> str:
+    """Return the explanation of a plan.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+
+    Examples
+    --------
+    >>> from streamlearn.hypotheses import Point3
+    >>> from streamlearn.planning import candidate_plan
+    >>> print(candidate_plan(Point3(), 1.0, 1e-3).explain().splitlines()[0])
+    plan "tight" for Point3() (Littlestone dimension 1), mode options, labels at most 0 rounds late
+    """
+    lines = [
+        (
+            f'plan "{plan.kind}" for {plan.class_digest} (Littlestone dimension {plan.dimension}), mode {plan.mode}, '
+            f"labels at most {plan.max_delay} rounds late"
+        ),
+        "",
+        "promised",
+        *(f"  {line}" for line in _promises(plan)),
+        "",
+        "figures",
+        *(f"  {line}" for line in _formulas(plan)),
+        "",
+        _advice(plan),
+    ]
+    return "\n".join(lines)
+
+
+def figures(plan: Plan) -> dict[str, Any]:
+    """Return the derived figures by name.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    """
+    parts = plan.combination
+    expected = plan.expected_mistakes
+    found: dict[str, Any] = {
+        "kind": plan.kind,
+        "class": plan.class_digest,
+        "dimension": plan.dimension,
+        "mode": plan.mode,
+        "epsilon": plan.epsilon,
+        "delta": plan.delta,
+        "max_delay": plan.max_delay,
+        "candidates": plan.candidates,
+        "batch": plan.batch,
+        "eta": plan.eta,
+        "alpha": plan.alpha,
+        "acceptance_width": plan.acceptance_width,
+        "mirror_length": plan.mirror_length,
+        "first_delay": plan.delays[0],
+        "last_delay": plan.delays[-1],
+        "beta": plan.beta,
+        "mistake_bound": plan.mistake_bound,
+        "expected_mistakes": None if math.isinf(expected) else expected,
+        "crossover": plan.crossover,
+        "favoured": favoured(plan),
+    }
+    if parts is not None:
+        found |= {
+            "candidate_epsilon": parts.epsilon,
+            "candidate_delta": parts.delta,
+            "gamma": parts.gamma,
+            "rule_epsilon": parts.rule_epsilon,
+            "rule_delta": parts.rule_delta,
+            "head_start": parts.head_start,
+        }
+    return found
+
+
+def favoured(plan: Plan) -> str:
+    """Return which bound is smaller: "candidate replacement" or "subsampled SOA" with γ = δ.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    """
+    ours = plan.mistake_bound if plan.combination is None else plan.expected_mistakes
+    return "candidate replacement" if ours < _rival(plan) else "subsampled SOA"
+
+
+def _rival(plan: Plan) -> float:
+    return plan.dimension * (1.0 / plan.delta + plan.max_delay)
+
+
+def _promises(plan: Plan) -> list[str]:
+    parts = plan.combination
+    who = "candidate replacement" if parts is None else "its part candidate replacement"
+    lines = [
+        f"privacy: {plan.guarantee}, labels realisable or not",
+        (
+            f"mistakes: with probability 1 - β = 1 - {plan.beta:g}, {who} errs at most B = {plan.mistake_bound:,} "
+            "on a realisable stream of any length, fixed in advance"
+        ),
+    ]
+    if parts is None:
+        lines.append("expected mistakes: no bound for all lengths (at most B + β·T in T rounds)")
+    else:
+        lines.append(
+            f"expected mistakes: at most {_number(plan.expected_mistakes)}, = 3(B + β·d·(1/γ + P)) + 2D + P"
+        )
+    return lines
+
+
+def _formulas(plan: Plan) -> list[str]:
+    n, late = plan.candidates, plan.max_delay
+    lines = [
+        f"N = {n:,} candidates after the public first one ({plan.mode})",
+        (
+            f"η = {plan.eta:.6g}: a score one higher weighs e^η as much; K = {plan.batch:,} mistakes a batch, so that "
+            f"selection fails with probability at most β = {plan.beta:g}"
+        ),
+        f"P = {late:,}, K' = K + P = {plan.batch + late:,}",
+        (
+            f"α = {plan.alpha:.6g}, b = g_1 = {plan.acceptance[1] / 2**64:.4g}: neighbouring chances are "
+            f"(α, b)-close; w = {plan.acceptance_width:,} steps, about (2/α)·ln(1 + (e^α - 1)/(2b))"
+        ),
+        f"L = {plan.mirror_length:,} rounds of ramp, p_1 = {plan.ramp[0] / 2**64:.4g} to 1 - p_1, certified",
+        f"D_1 = 2K' - 2 + w = {plan.delays[0]:,}",
+    ]
+    if n > 1:
+        lines.append(f"D_N = D_1 + (N-1)(2K' - 2 + w + L + P) = {plan.delays[-1]:,}")
+    lines.append(f"B = K' - 1 + D_N + P + L = K' - 1 + N(2K' - 2 + w + L + P) = {plan.mistake_bound:,}")
+    parts = plan.combination
+    own_epsilon, own_delta = (plan.epsilon, plan.delta) if parts is None else (parts.epsilon, parts.delta)
+    lines.append(
+        f"candidate replacement is ({own_epsilon:.6g}, {own_delta:.4g})-private: log-moments of selection, "
+        "N acceptances and N Mirrors add up to K(z), δ = min_z exp(K(z) - zε + z ln z - (1+z) ln(1+z)) "
+        "+ 1 - ((1-b)(1-p_1))^N + the selection's own"
+    )
+    if parts is not None:
+        lines += [
+            (
+                f"γ = {parts.gamma:.4g}: subsampled SOA is (0, γ)-private, errs at most d(1/γ + P) = "
+                f"{_number(plan.dimension * (1 / parts.gamma + late))} times in expectation"
+            ),
+            (
+                f"D = {parts.head_start:,}: head start of the combining rule, the least certified at "
+                f"({parts.rule_epsilon:.6g}, {parts.rule_delta:.4g})"
+            ),
+            (
+                f"ε = {parts.epsilon:.6g} + {parts.rule_epsilon:.6g}; δ = {parts.delta:.4g} + {parts.gamma:.4g} + "
+                f"{parts.rule_delta:.4g}"
+            ),
+        ]
+    return lines
+
+
+def _advice(plan: Plan) -> str:
+    ours = plan.mistake_bound if plan.combination is None else plan.expected_mistakes
+    what = "B" if plan.combination is None else "expected"
+    line = (
+        f"favoured here: {favoured(plan)} ({what} {_number(ours)}; subsampled SOA alone with γ = δ: d(1/δ + P) = "
+        f"{_number(_rival(plan))} expected)"
+    )
+    if plan.crossover is None:
+        return line
+    return f"{line}; for δ above about {plan.crossover:.1g}, subsampled SOA alone is the better choice"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value < 1e15 else f"{value:.4g}"

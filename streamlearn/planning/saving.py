@@ -1,0 +1,152 @@
+"""Plans as versioned JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from streamlearn.errors import PlanError
+from streamlearn.planning.plan import Combination, Plan
+from streamlearn.rounding import OUT_OF
+
+if TYPE_CHECKING:
+    from streamlearn.hypotheses.base import HypothesisClass
+
+FORMAT = "streamlearn/private-plan"
+VERSION = 1
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+class _Combination(msgspec.Struct, forbid_unknown_fields=True):
+    epsilon: float
+    delta: float
+    gamma: float
+    rule_epsilon: float
+    rule_delta: float
+    head_start: int
+
+
+class _File(msgspec.Struct, forbid_unknown_fields=True):
+    """A plan as it stands in the file: integers out of 2^64 as decimal strings, since JSON numbers are doubles."""
+
+    format: str
+    version: int
+    class_digest: str
+    dimension: int
+    epsilon: float
+    delta: float
+    mode: str
+    candidates: int
+    batch: int
+    eta: float
+    alpha: float
+    order: float
+    acceptance: list[str]
+    delays: list[int]
+    ramp: list[str]
+    beta: float
+    max_delay: int
+    combination: _Combination | None
+    crossover: float | None
+
+
+class _Header(msgspec.Struct):
+    """What is read first, so that a newer format is refused by name and not for its new fields."""
+
+    format: str
+    version: int
+
+
+def to_json(plan: Plan) -> str:
+    """Return a plan as JSON text.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    """
+    fields = {field.name: getattr(plan, field.name) for field in dataclasses.fields(plan)}
+    fields |= {name: [str(level) for level in fields[name]] for name in ("acceptance", "ramp")}
+    fields["delays"] = list(plan.delays)
+    if plan.combination is not None:
+        fields["combination"] = _Combination(**dataclasses.asdict(plan.combination))
+    return msgspec.json.encode(_File(FORMAT, VERSION, **fields)).decode()
+
+
+def from_json(text: str | bytes, hypotheses: HypothesisClass) -> Plan:
+    """Return the plan that :func:`to_json` wrote, certified anew.
+
+    Parameters
+    ----------
+    text
+        The JSON.
+    hypotheses
+        The class that the plan is for.
+
+    Raises
+    ------
+    PlanError
+        As :meth:`Plan.from_json`.
+    """
+    header = _decode(text, _Header)
+    if header.format != FORMAT:
+        raise PlanError(f"not a private plan: format is {header.format!r}, and {FORMAT!r} is read here")
+    if header.version != VERSION:
+        raise PlanError(
+            f"plan version {header.version} is not {VERSION}, the one read here; upgrade streamlearn"
+        )
+    file = _decode(text, _File)
+    fields = msgspec.structs.asdict(file)
+    del fields["format"], fields["version"]
+    fields["acceptance"], fields["ramp"] = _integers(file.acceptance), _integers(file.ramp)
+    fields["delays"] = tuple(file.delays)
+    if file.combination is not None:
+        fields["combination"] = Combination(**msgspec.structs.asdict(file.combination))
+    plan = Plan(**fields)
+    _check(plan)
+    plan.certify(hypotheses)
+    return plan
+
+
+def _check(plan: Plan) -> None:
+    """Refuse numbers that no plan has, before any work with them."""
+    parts = plan.combination
+    if (
+        not 0.0 < plan.epsilon <= 1e3
+        or not 0.0 < plan.alpha <= 700.0
+        or not 0.0 < plan.eta <= 1e3
+        or not 0.0 < plan.order <= 1e9
+        or not 0.0 <= plan.beta <= 1.0
+        or min(plan.batch, plan.candidates) < 1
+        or plan.max_delay < 0
+        or len(plan.acceptance) < 2
+        or (plan.acceptance[0], plan.acceptance[-1]) != (0, OUT_OF)
+        or list(plan.acceptance) != sorted(plan.acceptance)
+        or not plan.ramp
+        or list(plan.ramp) != sorted(plan.ramp)
+        or not 0 < plan.ramp[0] <= plan.ramp[-1] < OUT_OF
+        or (parts is not None and not _possible(parts))
+    ):
+        raise PlanError("the plan's numbers are outside their bounds; the file was edited")
+
+
+def _possible(parts: Combination) -> bool:
+    return (
+        parts.epsilon > 0.0 and parts.rule_epsilon > 0.0 and 0.0 < parts.gamma < 1.0 and parts.head_start >= 1
+    )
+
+
+def _integers(texts: list[str]) -> tuple[int, ...]:
+    if any(len(text) > 20 or not text.isascii() or not text.isdigit() for text in texts):
+        raise PlanError("the plan holds something other than an integer out of 2^64; the file was edited")
+    return tuple(int(text) for text in texts)
+
+
+def _decode(text: str | bytes, kind: type[T]) -> T:
+    try:
+        return msgspec.json.decode(text, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise PlanError(f"malformed private plan: {error}; give what to_json() returned") from None

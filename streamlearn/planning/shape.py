@@ -1,0 +1,130 @@
+"""The shape of a Mirror's ramp: where it may rise steeply and where it must creep, for log-moments of one order.
+
+A ramp is a density of rounds over the log-odds x of its chances. Where rounds are s apart in x, a unit of x takes 1/s
+rounds and costs f(x, s)/s in log-moments, f that of one step in both directions. So the shortest ramp of a given cost
+minimises (1 + price·f)/s at every x by itself. Any ramp is private as certified: the shape only makes it short.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from streamlearn.accounting import moments
+from streamlearn.priors.base import Floats
+from streamlearn.rounding import OUT_OF
+
+_SEARCH = 26  # golden steps: ln s to 7e-5
+_GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
+_SMALLEST, _LARGEST = 1e-7, 4.0  # steps in log-odds that are thought of
+
+
+class Shape(NamedTuple):
+    """The lower half of a ramp, as a density.
+
+    Parameters
+    ----------
+    odds
+        Log-odds from that of the first chance to 0; shape (points,).
+    rounds
+        Rounds from the first to each of them; shape (points,).
+    cost
+        The log-moment of the whole ramp, both halves, in one direction.
+    """
+
+    odds: Floats
+    rounds: Floats
+    cost: float
+
+    @property
+    def length(self) -> float:
+        """About how many rounds the whole ramp takes."""
+        return 2.0 * float(self.rounds[-1]) + 1.0
+
+
+def shape(first: float, order: float, price: float, points: int = 60) -> Shape:
+    """Return the shape of the shortest ramp at a price.
+
+    Parameters
+    ----------
+    first
+        The first chance, in (0, 1/2).
+    order
+        z > 0: the order of log-moments that count.
+    price
+        Rounds of one half that are given for one unit of log-moment, > 0.
+    points
+        Of the grid over log-odds.
+
+    Examples
+    --------
+    >>> from streamlearn.planning.shape import shape
+    >>> found = shape(1e-3, 10.0, 100.0)
+    >>> round(found.length), round(found.cost, 2)
+    (327, 1.57)
+    """
+    start = math.log(first) - math.log1p(-first)
+    odds = start * (1.0 - np.linspace(0.0, 1.0, points))
+    width = _steps(odds, order, price)
+    spacing = np.diff(odds)
+    density, costs = 1.0 / width, _cost(odds, width, order) / width
+    rounds = np.concatenate([[0.0], np.cumsum(spacing * (density[1:] + density[:-1]) / 2.0)])
+    return Shape(odds, rounds, float((spacing * (costs[1:] + costs[:-1]) / 2.0).sum()))
+
+
+def levels(first: float, order: float, price: float) -> tuple[int, ...]:
+    """Return a ramp of that shape as integers out of 2^64; the upper half mirrors the lower one exactly.
+
+    Parameters
+    ----------
+    first, order, price
+        As for :func:`shape`.
+
+    Examples
+    --------
+    >>> from streamlearn.planning.shape import levels
+    >>> ramp = levels(1e-3, 10.0, 100.0)
+    >>> len(ramp), ramp[0] + ramp[-1] == 2**64
+    (327, True)
+    """
+    found = shape(first, order, price, points=2000)
+    length = max(1, math.ceil(found.length))
+    below = length // 2
+    # Rounds are stretched, never squeezed, to end at 1/2: in its middle, or half a round from it.
+    places = np.arange(below) * (float(found.rounds[-1]) / ((length - 1) / 2.0 or 1.0))
+    odds = np.interp(places, found.rounds, found.odds)
+    lower = [max(1, int(chance * OUT_OF)) for chance in np.exp(-np.logaddexp(0.0, -odds)).tolist()]
+    middle = [OUT_OF // 2] if length % 2 else []
+    return (*lower, *middle, *(OUT_OF - level for level in reversed(lower)))
+
+
+def _steps(odds: Floats, order: float, price: float) -> Floats:
+    """Return the step at each log-odds that minimises (1 + price·f)/s, by golden section over ln s."""
+    low = np.full_like(odds, math.log(_SMALLEST))
+    high = np.full_like(odds, math.log(_LARGEST))
+
+    def worth(log_step: Floats) -> Floats:
+        return np.asarray(np.log1p(price * _cost(odds, np.exp(log_step), order)) - log_step)
+
+    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+    at_left, at_right = worth(left), worth(right)
+    for _ in range(_SEARCH):
+        better = at_left < at_right
+        high, low = np.where(better, right, high), np.where(better, low, left)
+        new = np.where(better, high - _GOLDEN * (high - low), low + _GOLDEN * (high - low))
+        at_new = worth(new)
+        left, right, at_left, at_right = (
+            np.where(better, new, right),
+            np.where(better, left, new),
+            np.where(better, at_new, at_right),
+            np.where(better, at_left, at_new),
+        )
+    return np.asarray(np.exp((low + high) / 2.0))
+
+
+def _cost(odds: Floats, width: Floats, order: float) -> Floats:
+    below, above = odds - width / 2.0, odds + width / 2.0
+    both = moments.step(order, below, above) + moments.step(order, above, below)
+    return np.asarray(np.maximum(both, 0.0))
