@@ -64,11 +64,11 @@ class Memo(msgspec.Struct, forbid_unknown_fields=True):
         The bit that was given.
     disagreements
         For each replacement in which the two predictors differed: its number, which disagreement it was, and the
-        second predictor's bit.
+        second predictor's bit (0 or 1).
     """
 
     answer: bool
-    disagreements: list[tuple[int, int, bool]]
+    disagreements: list[list[int]]
 
 
 class MistakeState(msgspec.Struct, forbid_unknown_fields=True):
@@ -201,7 +201,7 @@ class CandidateReplacementPredictor(OrderedPredictor[Memo | None]):
         for number, link in self._links.items():
             other = bits[number]
             if other is not answer:
-                disagreements.append((number, link.state.asked + 1, other))
+                disagreements.append([number, link.state.asked + 1, int(other)])
                 if link.follows():
                     answer = other
         return answer, Memo(answer, disagreements)
@@ -235,7 +235,7 @@ class CandidateReplacementPredictor(OrderedPredictor[Memo | None]):
         self._resolved += 1
         for number, index, other in memo.disagreements:
             if number in self._links:
-                self._links[number].resolve(index, other is y)
+                self._links[number].resolve(index, bool(other) is y)
         if memo.disagreements:
             self._settle_links()
         if self._chosen == self.plan.candidates or self._selector.exhausted:
@@ -278,7 +278,7 @@ class CandidateReplacementPredictor(OrderedPredictor[Memo | None]):
             if memo is not None:
                 other = self._view(waiting.x).bits[number]
                 if other is not memo.answer:
-                    memo.disagreements.append((number, link.disagreed(), other))
+                    memo.disagreements.append([number, link.disagreed(), int(other)])
 
     def _settle_links(self) -> None:
         """Drop replacements that were rejected, and all before one whose second predictor is followed from now on."""
@@ -344,9 +344,12 @@ class CandidateReplacementPredictor(OrderedPredictor[Memo | None]):
 
     def _memo_from_plain(self, data: Any) -> Memo | None:
         try:
-            return msgspec.convert(data, Memo | None)
+            memo: Memo | None = msgspec.convert(data, Memo | None)
         except msgspec.ValidationError:
-            raise StateError("malformed round in a saved state; give what state_dict() returned") from None
+            memo = Memo(False, [[]])
+        if memo is not None and any(len(entry) != 3 for entry in memo.disagreements):
+            raise StateError("malformed round in a saved state; give what state_dict() returned")
+        return memo
 
     def __repr__(self) -> str:
         return (
@@ -356,7 +359,13 @@ class CandidateReplacementPredictor(OrderedPredictor[Memo | None]):
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
-        yield {"hypotheses": Point3(), "epsilon": 1.0, "delta": 1e-3, "key": Key.from_seed(1)}
+        yield {
+            "hypotheses": Point3(),
+            "epsilon": 1.0,
+            "delta": 1e-3,
+            "key": Key.from_seed(1),
+            "max_delay": 16,
+        }
 
 
 def planned(

@@ -28,8 +28,8 @@ class SeenState(msgspec.Struct, forbid_unknown_fields=True):
     """
 
     x: Any
-    counts: tuple[int, int, int, int]
-    first: tuple[list[int], list[int]]
+    counts: list[int]
+    first: list[list[int]]
 
 
 class PastState(msgspec.Struct, forbid_unknown_fields=True):
@@ -136,8 +136,8 @@ class Past:
             [
                 SeenState(
                     instance_to_plain(seen.x),
-                    (seen.counts[0], seen.counts[1], seen.counts[2], seen.counts[3]),
-                    (seen.first[0].tolist(), seen.first[1].tolist()),
+                    list(seen.counts),
+                    [first.tolist() for first in seen.first],
                 )
                 for seen in self._seen.values()
             ]
@@ -154,15 +154,16 @@ class Past:
         """
         past = cls(batch)
         for saved in state.seen:
+            if (
+                [len(saved.counts), len(saved.first)] != [4, 2]
+                or min(saved.counts) < 0
+                or any(len(first) > batch or max(first, default=0) >= 1 << 63 for first in saved.first)
+            ):
+                raise StateError("the saved past is not possible; the state was edited")
             x = instance_from_plain(saved.x)
             seen = Seen(x)
             seen.counts = list(saved.counts)
-            try:
-                seen.first = (array("q", saved.first[0]), array("q", saved.first[1]))
-            except OverflowError:
-                raise StateError("a saved round number is too large; the state was edited") from None
-            if max(map(len, seen.first)) > batch or min(seen.counts) < 0:
-                raise StateError("the saved past is not possible; the state was edited")
+            seen.first = (array("q", saved.first[0]), array("q", saved.first[1]))
             past._seen[identity(x)] = seen
         return past
 

@@ -160,4 +160,10 @@ class PrivatePredictor(Predictor):
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
-        yield {"hypotheses": Point3(), "epsilon": 1.0, "delta": 1e-3, "key": Key.from_seed(1)}
+        yield {
+            "hypotheses": Point3(),
+            "epsilon": 1.0,
+            "delta": 1e-3,
+            "key": Key.from_seed(1),
+            "max_delay": 16,
+        }

@@ -5,13 +5,25 @@ Proof: ``replacement.proof.md`` beside this file.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from streamlearn.randomness import Key
+from streamlearn import state as states
+from streamlearn.accounting import acceptance
+from streamlearn.accounting.combining import check_delta
+from streamlearn.agents.mirror import Mirror
+from streamlearn.agents.pairs import Bits, PairPredictor
+from streamlearn.agents.soa import SubsampledSOA
+from streamlearn.errors import ParameterError, StateError
+from streamlearn.hypotheses import Stumps
+from streamlearn.ordered import OrderedState, Round, check_max_delay
+from streamlearn.privacy import Guarantee
+from streamlearn.randomness import Key, checked_key
 from streamlearn.rounding import OUT_OF
+from streamlearn.state import register
 
 ACCEPT = "replacement/accept"
 SWITCH = "replacement/switch"
@@ -148,3 +160,200 @@ class Link:
     def settled(self) -> bool:
         """Whether the second predictor is followed from now on, whatever comes."""
         return self.state.accepted is True and self.state.asked >= self.rule.certain
+
+
+class ReplacementState(msgspec.Struct, forbid_unknown_fields=True):
+    """The whole state.
+
+    Parameters
+    ----------
+    rounds
+        Rounds whose labels have not taken effect.
+    link
+        What the replacement has seen.
+    first, second
+        The states of the two parts.
+    """
+
+    rounds: OrderedState
+    link: LinkState
+    first: dict[str, Any]
+    second: dict[str, Any]
+
+
+@register("Replacement")
+class Replacement(PairPredictor):
+    """Follows the first of two predictors until the second has proved better, and hides when it changes over.
+
+    For every value of the randomness: if the second makes fewer than ``batch`` mistakes, this makes at most
+    ``batch - 1 + delay + L``; while the first made few mistakes, this says what the first says (Definition 10, with a
+    ramp in place of truncated noise and, by default, linear delays).
+
+    Parameters
+    ----------
+    first, second
+        Any two binary river classifiers; they are trained in place. One that answers None says False.
+    batch
+        K: a second predictor that makes fewer mistakes is accepted for certain.
+    epsilon, delta
+        The privacy of the rule itself; half of each is for acceptance, half for the change-over.
+    position
+        j: of several replacements in a row, the how manieth this is; later ones wait longer.
+    schedule
+        ``"linear"``: the shortest delays that are proved to do, D_j = j(2K'-2+w) + (j-1)(L+P), K' = K+P.
+        ``"paper"``: D_j = 9^j·D_0 with D_0 = max(4K+1, (4/ε)² ln²(8/δ)), the paper's constant C taken as 1.
+    key
+        Where the draws come from; a fresh secret by default. Parts need keys of their own.
+    max_delay
+        P: how many rounds late a label may be; where a part has such an argument it must be the same.
+
+    Attributes
+    ----------
+    rule
+        The :class:`Rule` it follows.
+
+    Raises
+    ------
+    ParameterError
+        If a part is no classifier, an argument is outside its bound, or two of the predictors would draw alike.
+
+    Examples
+    --------
+    >>> from river.dummy import NoChangeClassifier, PriorClassifier
+    >>> from streamlearn import Key
+    >>> from streamlearn.agents import Replacement
+    >>> learner = Replacement(
+    ...     NoChangeClassifier(), PriorClassifier(), 20, epsilon=4.0, delta=1e-3, key=Key.from_seed(1)
+    ... )
+    >>> late = 0
+    >>> for i in range(3000):
+    ...     late += learner.predict_one({"i": i}) != (i % 5 > 0) and i >= 2000
+    ...     learner.learn_one({"i": i}, i % 5 > 0)
+    >>> late, learner.accepted  # of the last 1000 the first gets 400 wrong, the second 200
+    (200, True)
+    """
+
+    def __init__(
+        self,
+        first: Any,
+        second: Any,
+        batch: int,
+        *,
+        epsilon: float,
+        delta: float,
+        position: int = 1,
+        schedule: Literal["linear", "paper"] = "linear",
+        key: Key | None = None,
+        max_delay: int = 0,
+    ) -> None:
+        self.first = first
+        self.second = second
+        self.batch = _whole("batch", batch)
+        self.epsilon = epsilon
+        self.delta = delta
+        self.position = _whole("position", position)
+        self.schedule = schedule
+        self.max_delay = check_max_delay(max_delay)
+        self.key = checked_key(key)
+        self._check_parts()
+        self.rule = self._rule()
+        self._link = Link(self.rule, self.key, LinkState(self.position))
+        self._begin_rounds()
+
+    def _rule(self) -> Rule:
+        if self.schedule not in ("linear", "paper"):
+            raise ParameterError(f'schedule must be "linear" or "paper", got {self.schedule!r}')
+        check_delta(self.delta)
+        ramp = Mirror(self.epsilon / 2, self.delta / 2, 0).thresholds
+        chances = acceptance.ramp(self.epsilon / 2, self.delta / 2)
+        width = len(chances) - 1
+        needed = 2 * (self.batch + self.max_delay) - 2 + width
+        if self.schedule == "linear":
+            delay = self.position * needed + (self.position - 1) * (len(ramp) + self.max_delay)
+        else:
+            least = (4.0 / self.epsilon * math.log(8.0 / self.delta)) ** 2
+            delay = max(needed, 9**self.position * max(4 * self.batch + 1, math.ceil(least)))
+        return Rule(self.batch, delay, chances, ramp, self.max_delay)
+
+    @property
+    def accepted(self) -> bool | None:
+        """Whether the second predictor was accepted; None while that is undecided."""
+        return self._link.state.accepted
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The sum of what the parts and the rule promise; nothing where a part promises nothing."""
+        return self._guarantee_with(Guarantee("joint", self.epsilon, self.delta, "event"))
+
+    def _chosen(self, bits: Bits) -> bool:
+        return bits[bits[0] != bits[1] and self._link.follows()]
+
+    def _answer(self, x: Any, sequence: int) -> tuple[bool, Bits]:  # noqa: ARG002 - draws go by disagreement
+        bits = self._bits(x)
+        return self._chosen(bits), bits
+
+    def _open(self, x: Any, number: int, sequence: int) -> tuple[bool, Bits]:  # noqa: ARG002
+        bits = self._asked_bits(x, number)
+        answer = self._chosen(bits)
+        self._asked(bits)
+        return answer, bits
+
+    def _asked(self, memo: Bits) -> None:
+        if memo[0] != memo[1]:
+            self._link.disagreed()
+
+    def _presumed(self, late: Round[Bits]) -> bool:  # noqa: ARG002
+        """Return False: the proof needs labels that no answer has a part in."""
+        return False
+
+    def _resolve(self, x: Any, y: bool, memo: Bits) -> None:  # noqa: ARG002 - the contract's own names
+        if memo[0] != memo[1]:
+            self._link.resolve(self._link.state.resolved + 1, memo[1] is y)
+
+    @property
+    def parameters_digest(self) -> str:
+        """Those of the parts, the rule's parameters and the key."""
+        return (
+            f"[{self.parts_digest}]/{self.batch}/{float(self.epsilon).hex()}/{float(self.delta).hex()}/{self.position}/"
+            f"{self.schedule}/{self.max_delay}/{self.key.fingerprint}"
+        )
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the counts, the pending rounds and both parts' states as plain JSON types; the key is not in it.
+
+        Raises
+        ------
+        StateError
+            If a part has no ``state_dict``: river's own models cannot be saved as JSON.
+        """
+        body = ReplacementState(self._rounds_state(), self._link.state, *self._parts_state())
+        return states.pack(self, body)
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Take on a saved state, parts included; refused as a whole unless it came from a predictor built alike."""
+        body = states.unpack(self, state, ReplacementState)
+        waiting = self._rounds_from(body.rounds)
+        saved = body.link
+        if (
+            not 0 <= saved.right <= saved.resolved <= min(saved.asked, self.rule.delay)
+            or saved.number != self.position
+        ):
+            raise StateError(
+                "the saved counts are not possible; the state was edited, or another version wrote it"
+            )
+        self._load_parts((body.first, body.second))
+        self._sequence, self._waiting = body.rounds.asked, waiting
+        self._link = Link(self.rule, self.key, saved)
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        stumps = Stumps({"a": [1.5, 4.5], "b": [0.25]})
+        noisy = [SubsampledSOA(stumps, gamma, Key.from_seed(seed)) for seed, gamma in enumerate((0.5, 0.25))]
+        shape = {"batch": 2, "epsilon": 8.0, "delta": 0.1, "key": Key.from_seed(2), "max_delay": 16}
+        yield {"first": noisy[0], "second": noisy[1]} | shape
+
+
+def _whole(name: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ParameterError(f"{name} must be a whole number >= 1, got {value!r}")
+    return value

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import scipy
 
-from benchmarks import harness, hypotheses, prediction, stopping
+from benchmarks import harness, hypotheses, prediction, private, stopping
 
 
 def main() -> int:
@@ -23,7 +23,7 @@ def main() -> int:
     parser.add_argument("--only", default="")
     parser.add_argument("--json", type=Path, default=Path("benchmarks/latest.json"))
     options = parser.parse_args()
-    every = stopping.targets() + prediction.targets() + hypotheses.targets()
+    every = stopping.targets() + prediction.targets() + hypotheses.targets() + private.targets()
     chosen = [target for target in every if options.only in target.name]
     measured = []
     for target in chosen:
@@ -46,6 +46,10 @@ def main() -> int:
         print(
             f"peak resident memory of the search of 2,000 hypotheses: {search / 1e6:.1f} MB  <= 1 GB: {fits}"
         )
+    growth = None if options.only else private.memory_growth(1_000_000)
+    if growth is not None:
+        flat = "met" if growth <= private.MOST_GROWTH else "MISSED"
+        print(f"growth of PrivatePredictor from round 10^5 to 10^6: {growth / 1e6:.2f} MB  <= 5 MB: {flat}")
     report = {
         "machine": {
             "processor": platform.processor() or platform.machine(),
@@ -57,9 +61,14 @@ def main() -> int:
         "targets": [found._asdict() for found in measured],
         "peak_bytes": memory,
         "peak_bytes_of_search": search,
+        "growth_of_private_predictor": growth,
     }
     options.json.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    return 0 if all(found.met for found in measured) and (search or 0) <= hypotheses.MOST_BYTES else 1
+    return 0 if all(found.met for found in measured) and _fits(search, growth) else 1
+
+
+def _fits(search: int | None, growth: int | None) -> bool:
+    return (search or 0) <= hypotheses.MOST_BYTES and (growth or 0) <= private.MOST_GROWTH
 
 
 sys.exit(main())

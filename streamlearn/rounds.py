@@ -32,7 +32,7 @@ def round_number(round: object) -> int:  # noqa: A002 - the field's own word
     3
     """
     try:
-        number = -1 if isinstance(round, bool) else operator.index(round)  # type: ignore[call-overload]
+        number = -1 if isinstance(round, bool) else operator.index(round)  # type: ignore[arg-type]
     except TypeError:
         number = -1
     if number < 0:

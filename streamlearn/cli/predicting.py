@@ -43,8 +43,21 @@ def predict(
     log: LogArgument,
     cls: ClassText,
     agent: Annotated[
-        list[str] | None, typer.Option("--agent", "-a", help="soa or subsampled. May be repeated.")
+        list[str] | None,
+        typer.Option("--agent", "-a", help="soa, subsampled, candidates or private. May be repeated."),
     ] = None,
+    epsilon: Annotated[
+        float, typer.Option("--epsilon", "-e", help="Privacy ε of candidates and private.")
+    ] = 1.0,
+    privacy_delta: Annotated[
+        float, typer.Option("--delta", help="Privacy δ of candidates and private.")
+    ] = 1e-6,
+    late: Annotated[
+        int,
+        typer.Option(
+            "--max-delay", min=0, help="Rounds that a label may be late for candidates and private."
+        ),
+    ] = 0,
     gamma: Annotated[
         list[float] | None,
         typer.Option("--gamma", "-g", help="Chance that subsampled retains an example. May be repeated."),
@@ -96,7 +109,8 @@ def predict(
     )  # fmt: skip
     wait = _delay(delay, timed=time is not None)
     hypotheses, rest = _class(cls, stream, sample, cuts)
-    agents = _agents(hypotheses, agent or ["soa"], gamma, seed)
+    planned = {"epsilon": epsilon, "delta": privacy_delta, "max_delay": late}
+    agents = _agents(hypotheses, agent or ["soa"], gamma, planned, seed)
     results = replay_many(rest, agents, delay=wait, progress=True)
     if plot is not None:
         from streamlearn.replays.figures import mistake_curves  # noqa: PLC0415
@@ -192,22 +206,34 @@ class _Later:
 
 
 def _agents(
-    hypotheses: HypothesisClass, names: list[str], gammas: list[float] | None, seed: int
+    hypotheses: HypothesisClass,
+    names: list[str],
+    gammas: list[float] | None,
+    planned: dict[str, Any],
+    seed: int,
 ) -> dict[str, Predictor]:
     from streamlearn import Key  # noqa: PLC0415 - keeps --help fast
-    from streamlearn.agents import SOA, SubsampledSOA  # noqa: PLC0415
+    from streamlearn import agents as kinds  # noqa: PLC0415
 
     if gammas and "subsampled" not in names:
         raise ParameterError("--gamma is for --agent subsampled; name that agent too")
     agents: dict[str, Predictor] = {}
     for name in names:
         if name == "soa":
-            agents["soa"] = SOA(hypotheses)
+            agents["soa"] = kinds.SOA(hypotheses)
         elif name == "subsampled":
             for gamma in gammas or [0.01]:
-                agents[f"subsampled, γ = {gamma:g}"] = SubsampledSOA(hypotheses, gamma, Key.from_seed(seed))
+                agents[f"subsampled, γ = {gamma:g}"] = kinds.SubsampledSOA(
+                    hypotheses, gamma, Key.from_seed(seed)
+                )
+        elif name == "candidates":
+            agents[name] = kinds.CandidateReplacementPredictor(hypotheses, key=Key.from_seed(seed), **planned)
+        elif name == "private":
+            agents[name] = kinds.PrivatePredictor(hypotheses, key=Key.from_seed(seed), **planned)
         else:
-            raise ParameterError(f"--agent {name!r} is unknown; choose soa or subsampled")
+            raise ParameterError(
+                f"--agent {name!r} is unknown; choose soa, subsampled, candidates or private"
+            )
     return agents
 
 

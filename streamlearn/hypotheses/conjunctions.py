@@ -109,7 +109,7 @@ class Conjunctions(EnumeratedClass):
 
     def divisions(self) -> list[int]:
         """Return for each instance the conjunctions that are true there, as bits."""
-        check_instances(1 << len(self.names), repr(self))
+        check_instances(1 << len(self.names), self.digest)
         return self._columns()
 
     def as_finite(self) -> Finite:

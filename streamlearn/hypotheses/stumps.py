@@ -159,7 +159,7 @@ class Stumps(EnumeratedClass):
 
     def divisions(self) -> list[int]:
         """Return for each cell of the cut points the stumps that say 1 there, as bits."""
-        check_instances(math.prod(len(points) + 1 for points in self.cuts.values()), repr(self))
+        check_instances(math.prod(len(points) + 1 for points in self.cuts.values()), self.digest)
         cells = [
             [_says_one(len(points), below) << start for below in range(len(points) + 1)]
             for _, points, start in self._features
@@ -179,7 +179,7 @@ class Stumps(EnumeratedClass):
 
     def as_finite(self) -> Finite:
         """Return the class as a table over one instance a cell of the cut points."""
-        check_cells(self.size, math.prod(len(points) + 1 for points in self.cuts.values()), repr(self))
+        check_cells(self.size, math.prod(len(points) + 1 for points in self.cuts.values()), self.digest)
         cells = [
             [_in_cell(points, below) for below in range(len(points) + 1)] for points in self.cuts.values()
         ]

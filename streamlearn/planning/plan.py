@@ -36,6 +36,14 @@ class Combination:
         The privacy of the combining rule alone.
     head_start
         D of the combining rule.
+
+    Examples
+    --------
+    >>> from streamlearn.hypotheses import Point3
+    >>> from streamlearn.planning import private_plan
+    >>> parts = private_plan(Point3(), 1.0, 1e-3).combination
+    >>> parts.epsilon + parts.rule_epsilon <= 1.0, parts.delta + parts.gamma + parts.rule_delta <= 1e-3
+    (True, True)
     """
 
     epsilon: float

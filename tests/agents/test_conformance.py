@@ -9,6 +9,7 @@ from river.checks import yield_checks as rivers_checks
 
 from streamlearn import Key, agents, checks, hypotheses, priors, rounds
 from streamlearn.base import Agent, Stopper
+from streamlearn.planning import Plan
 from streamlearn.prediction import Predictor
 
 KEY = Key.from_seed(3)
@@ -37,11 +38,33 @@ PEOPLE = {
     "one": [0.5],
     "logs": [np.array([0.25, 0.75]), np.array([0.5, 1.0])],
 }
+
+
+def small_plan(cls):
+    """A plan so short that candidates take over within a check's stream."""
+    shape = {
+        "eta": 2.0,
+        "batch": 2,
+        "ramp": [0.3, 0.7],
+        "acceptance": [0.0, 0.5, 1.0],
+        "beta": 1.0,
+        "max_delay": 20,
+    }
+    return Plan.explicit(cls, epsilon=5.0, **shape)
+
+
 MORE = [
     *((agents.SOA, {"hypotheses": it}) for it in CLASSES),
     *((agents.SubsampledSOA, {"hypotheses": it, "gamma": 0.3, "key": KEY}) for it in CLASSES),
     (agents.SubsampledSOA, {"hypotheses": hypotheses.Thresholds(9), "gamma": 1.0}),
     (agents.SubsampledSOA, {"hypotheses": hypotheses.Thresholds(9), "gamma": 1e-9}),
+    *(
+        (
+            agents.CandidateReplacementPredictor,
+            {"hypotheses": it, "plan": small_plan(it), "key": KEY, "max_delay": 20},
+        )
+        for it in CLASSES
+    ),
     *(
         (cls, {"priors": people} | more)
         for people in PEOPLE.values()

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import itertools
+import math
+import random
 
 import pytest
+from river import dummy, linear_model
 
-from streamlearn import Key
+from streamlearn import Guarantee, Key
+from streamlearn.agents import SOA, Mirror, Replacement, SubsampledSOA
 from streamlearn.agents.replacement import Link, LinkState, Rule
+from streamlearn.errors import ParameterError, StateError
+from streamlearn.hypotheses import Thresholds
+from streamlearn.replays import replay
 from streamlearn.rounding import OUT_OF
 
 BOTH, NEITHER, FIRST, SECOND = "both", "neither", "first", "second"
@@ -126,3 +133,111 @@ def test_a_link_decides_when_its_last_label_is_known():
     rejected = Link(rule, Key.from_seed(1), LinkState(1, asked=3, resolved=3, right=0))
     assert rejected.rejected
     assert not rejected.follows()
+
+
+# --- the predictor over two others -------------------------------------------------------------------------
+
+
+def parts(seed=1):
+    cls = Thresholds(20)
+    return SOA(cls), SubsampledSOA(cls, 0.3, Key.from_seed(seed))
+
+
+@pytest.mark.parametrize("late", [0, 2])
+def test_the_predictor_is_its_rule(late):
+    shown = 0
+    for seed in range(40):
+        draws = random.Random(seed)
+        key = Key.from_seed(seed)
+        stream = [(x, draws.random() < 0.5) for x in draws.choices(range(1, 21), k=400)]
+        agent = Replacement(*parts(seed), 2, epsilon=12.0, delta=0.09, key=key, max_delay=late)
+        first, second = parts(seed)
+        answers, bits = [], []
+        for t, (x, y) in enumerate(stream):
+            answers.append(agent.predict_one(x, round=t) if late else agent.predict_one(x))
+            numbered = {"round": t} if late else {}
+            bits.append((first.predict_one(x, **numbered), second.predict_one(x, **numbered)))
+            for each in (first, second, agent):
+                each.learn_one(x, y, **numbered)
+        rule = agent.rule
+        differing = [t for t, (u, v) in enumerate(bits) if u != v]
+        right = sum(bits[t][1] == stream[t][1] for t in differing[: rule.delay])
+        accepted = rule.accepts(right, key, 1)
+        expected = [u for u, _ in bits]
+        for index, t in enumerate(differing, start=1):
+            if accepted and rule.follows(index, key, 1):
+                expected[t] = bits[t][1]
+        assert answers == expected
+        shown += answers != [u for u, _ in bits]
+        if len(differing) >= rule.delay:
+            assert agent.accepted is accepted
+    assert shown > 3
+
+
+def test_any_two_river_classifiers_will_do():
+    agent = Replacement(
+        dummy.NoChangeClassifier(),
+        linear_model.LogisticRegression(),
+        50,
+        epsilon=4.0,
+        delta=1e-3,
+        key=Key.from_seed(1),
+    )
+    stream = [({"a": i % 7 - 3.0}, i % 7 > 3) for i in range(4000)]
+    result = replay(stream, agent)
+    assert agent.accepted
+    alone = replay(stream, linear_model.LogisticRegression())
+    assert result.mistakes <= alone.mistakes + agent.rule.certain
+    assert agent.guarantee == Guarantee.none()
+    with pytest.raises(StateError, match="cannot be saved as JSON"):
+        agent.state_dict()
+
+
+def test_guarantees_add_up():
+    cls = Thresholds(20)
+    pair = [SubsampledSOA(cls, gamma, Key.from_seed(i)) for i, gamma in enumerate((0.01, 0.02))]
+    agent = Replacement(*pair, 5, epsilon=1.0, delta=1e-3, key=Key.from_seed(9))
+    assert (agent.guarantee.notion, agent.guarantee.epsilon) == ("joint", 1.0)
+    assert agent.guarantee.delta == pytest.approx(0.031, rel=1e-15)
+    assert len(agent.rule.ramp) == len(Mirror(0.5, 5e-4, 0).thresholds)
+
+
+def test_schedules():
+    def rule(**more):
+        return Replacement(*parts(), 10, epsilon=1.0, delta=1e-3, key=Key.from_seed(1), **more).rule
+
+    first, second = rule(), rule(position=2)
+    step = 2 * 10 - 2 + first.width
+    assert first.delay == step
+    assert second.delay == 2 * step + len(first.ramp)
+    least = (4 * math.log(8e3)) ** 2
+    assert rule(schedule="paper").delay == 9 * math.ceil(least)
+    assert rule(schedule="paper", position=3).delay == 9**3 * math.ceil(least)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"batch": 0}, "batch must be a whole number >= 1"),
+        ({"position": 0}, "position must be a whole number >= 1"),
+        ({"schedule": "other"}, 'schedule must be "linear" or "paper"'),
+        ({"epsilon": 0.0}, "epsilon must"),
+        ({"delta": 1.5}, "delta must"),
+        ({"max_delay": -1}, "max_delay must"),
+        ({"first": "x"}, "first must be a river classifier"),
+        ({"key": Key.from_seed(1), "second": SubsampledSOA(Thresholds(3), 0.5, Key.from_seed(1))}, None),
+    ],
+)
+def test_bad_arguments(more, message):
+    given = {
+        "first": SOA(Thresholds(3)),
+        "second": SOA(Thresholds(3)),
+        "batch": 2,
+        "epsilon": 1.0,
+        "delta": 0.01,
+    }
+    if message is None:
+        Replacement(**(given | more))  # keys of different kinds of predictors draw for different purposes
+        return
+    with pytest.raises(ParameterError, match=message):
+        Replacement(**(given | more))

@@ -47,6 +47,27 @@ def test_the_figures_are_those_of_the_library(run):
     assert found["results"]["soa"]["contradictions"] == 0
 
 
+def test_the_private_predictors_run_beside_the_others(run, log):
+    arguments = (
+        "--instance",
+        "x",
+        "--class",
+        "thresholds:101",
+        "--json",
+        "-a",
+        "candidates",
+        "-a",
+        "private",
+    )
+    found = json.loads(run("predict", log, *arguments, "--epsilon", 2, "--delta", 1e-3).stdout)["results"]
+    # A stream so short teaches them nothing: both say what the first, public candidate says.
+    public = SOA(Thresholds(101)).release()
+    expected = sum(public(x) != y for x, y in examples())
+    assert [found[name]["mistakes"] for name in ("candidates", "private")] == [expected, expected]
+    assert found["private"]["guarantee"] == "(2, 0.001)-joint differential privacy per event"
+    assert "epsilon must lie in" in run("predict", log, *arguments, "--epsilon", 0, code=1).stderr
+
+
 def test_what_nothing_realises_is_said(run):
     out = run("predict", "bundled:phishing", "--class", "stumps", "--sample", 300, "--cuts", 3).stdout
     assert "no hypothesis of the class agrees with all labels" in out
@@ -146,7 +167,10 @@ def test_a_figure_is_written(run, tmp_path):
         (["bundled:phishing", "--class", "nonsense"], "there is no class 'nonsense'"),
         (["bundled:phishing", "--class", "stumps"], "--sample N"),
         (["bundled:phishing", "--class", "point3", "--sample", 5], "--class stumps alone"),
-        (["bundled:phishing", "--class", "point3", "--agent", "mirror"], "choose soa or subsampled"),
+        (
+            ["bundled:phishing", "--class", "point3", "--agent", "mirror"],
+            "choose soa, subsampled, candidates",
+        ),
         (["bundled:phishing", "--class", "point3", "--gamma", "0.5"], "name that agent too"),
         (
             ["bundled:phishing", "--class", "point3", "-a", "subsampled", "--gamma", "0"],

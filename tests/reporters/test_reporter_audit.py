@@ -126,7 +126,7 @@ def adversary(seed):
     """A server that chooses event and channel by a whim that depends on everything it saw."""
 
     def server(view):
-        whim = random.Random(f"{seed}/{view}")  # noqa: S311 - a strategy, not a secret
+        whim = random.Random(f"{seed}/{view}")
         return whim.choice("aaab"), whim.choice(CHANNELS)
 
     return server
