@@ -208,10 +208,13 @@ class CandidateReplacementPredictor(OrderedPredictor[Memo | None]):
 
     def _view(self, x: Any) -> View:
         """Return what the candidates so far say of an instance."""
-        token = frozenset(x.items()) if isinstance(x, dict) else x
+        # With their types, since what is equal need not be known alike: 1 is a number to a stump, Decimal(1) is none.
         try:
+            token: Hashable = (
+                (frozenset(x.items()), *map(type, x.values())) if isinstance(x, dict) else (type(x), x)
+            )
             view = self._views.get(token)
-        except TypeError:  # an unhashable part: no class knows such an instance
+        except Exception:  # noqa: BLE001 - a stranger's own hash or equality: no class knows such an instance
             return View(None)
         candidates = self._selector.candidates
         if view is None:
@@ -331,9 +334,10 @@ class CandidateReplacementPredictor(OrderedPredictor[Memo | None]):
             candidates
         ):
             raise StateError("the saved replacements are not possible; the state was edited")
-        waiting = self._rounds_from(body.rounds)
+        rounds = self._rounds_from(body.rounds)
         past = Past.restored(self.plan.batch, body.past, self.hypotheses.identity)
-        self._sequence, self._waiting, self._resolved = body.rounds.asked, waiting, body.resolved
+        self._go_on_from(rounds)
+        self._resolved = body.resolved
         self._selector, self._past, self._chosen = selector, past, len(candidates) - 1
         self._base, self._views = body.base, {}
         self._links = {link.number: Link(self._rule(link.number), self.key, link) for link in body.links}

@@ -227,14 +227,15 @@ class Combine(PairPredictor):
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Take on a saved state, parts included; refused as a whole unless it came from a predictor built alike."""
         body = _unpack(self, state)
-        waiting = self._rounds_from(body.rounds)
+        rounds = self._rounds_from(body.rounds)
         right = (body.first_right, body.second_right)
-        if min(right) < 0 or sum(right) > body.rounds.asked - len(waiting):
+        if min(right) < 0 or sum(right) > rounds.asked - len(rounds.waiting):
             raise StateError(
                 "the saved counters are not possible; the state was edited, or another version wrote it"
             )
         self._load_parts((body.first, body.second))
-        self._sequence, self._waiting, self.right = body.rounds.asked, waiting, right
+        self._go_on_from(rounds)
+        self.right = right
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:

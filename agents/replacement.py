@@ -332,7 +332,7 @@ class Replacement(PairPredictor):
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Take on a saved state, parts included; refused as a whole unless it came from a predictor built alike."""
         body = states.unpack(self, state, ReplacementState)
-        waiting = self._rounds_from(body.rounds)
+        rounds = self._rounds_from(body.rounds)
         saved = body.link
         if (
             not 0 <= saved.right <= saved.resolved <= min(saved.asked, self.rule.delay)
@@ -342,7 +342,7 @@ class Replacement(PairPredictor):
                 "the saved counts are not possible; the state was edited, or another version wrote it"
             )
         self._load_parts((body.first, body.second))
-        self._sequence, self._waiting = body.rounds.asked, waiting
+        self._go_on_from(rounds)
         self._link = Link(self.rule, self.key, saved)
 
     @classmethod

@@ -10,13 +10,14 @@ from __future__ import annotations
 import abc
 import copy
 from collections import deque
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
 from streamlearn.errors import ParameterError, RoundError, StateError
 from streamlearn.hypotheses.instances import from_plain, to_plain
 from streamlearn.prediction import Predictor, binary_label, check_instance
+from streamlearn.rounds import Runs, closed_before, impossible, round_number, same_number
 
 M = TypeVar("M")
 
@@ -73,10 +74,27 @@ class OrderedState(msgspec.Struct, forbid_unknown_fields=True):
         Rounds asked so far.
     waiting
         Those whose labels have not taken effect, oldest first.
+    closed
+        The numbers of those whose labels have, or that were given up, as runs (first, last).
     """
 
     asked: int
     waiting: list[RoundState]
+    closed: list[list[int]]
+
+
+class OrderedRounds(NamedTuple, Generic[M]):
+    """What :class:`OrderedState` describes, read.
+
+    Parameters
+    ----------
+    asked, waiting, closed
+        As there.
+    """
+
+    asked: int
+    waiting: deque[Round[M]]
+    closed: Runs
 
 
 class OrderedPredictor(Predictor, Generic[M]):
@@ -90,10 +108,12 @@ class OrderedPredictor(Predictor, Generic[M]):
     max_delay: int
     _sequence: int
     _waiting: deque[Round[M]]
+    _closed: Runs
 
     def _begin_rounds(self) -> None:
         self._sequence = 0
         self._waiting = deque()
+        self._closed = Runs()
 
     @abc.abstractmethod
     def _answer(self, x: Any, sequence: int) -> tuple[bool, M]:
@@ -143,11 +163,12 @@ class OrderedPredictor(Predictor, Generic[M]):
         check_instance(x)
         if round is None:
             return self._predict(x)
-        if type(round) is not int or round < 0:
-            raise RoundError(f"round must be a whole number >= 0, got {round!r}; number the stream's events")
+        round = round_number(round)  # noqa: A001 - the same, of Python's own type
         for waiting in self._waiting:
             if waiting.number == round:
                 return waiting.answer
+        if round in self._closed:
+            raise closed_before(round)
         self._make_room()
         answer, memo = self._open(x, round, self._sequence + 1)
         self._sequence += 1
@@ -189,10 +210,9 @@ class OrderedPredictor(Predictor, Generic[M]):
         self._resolve(x, y, memo)
 
     def _awaiting(self, number: int | None) -> Round[M]:
-        if number is None or type(number) is int:
-            for waiting in self._waiting:
-                if waiting.label is None and number in (None, waiting.number):
-                    return waiting
+        for waiting in self._waiting:
+            if waiting.label is None and (number is None or same_number(number, waiting.number)):
+                return waiting
         raise RoundError(
             f"no label is awaited for round {number!r}: it was never asked, was answered before, or is more than "
             f"max_delay = {self.max_delay} rounds late; pass the same round= to predict_one first"
@@ -213,6 +233,7 @@ class OrderedPredictor(Predictor, Generic[M]):
         """Let labels take effect, up to the oldest round that has none."""
         while self._waiting and self._waiting[0].label is not None:
             oldest = self._waiting.popleft()
+            self._closed.add(oldest.number)
             self._resolve(oldest.x, bool(oldest.label), oldest.memo)
 
     def _rounds_state(self) -> OrderedState:
@@ -228,31 +249,36 @@ class OrderedPredictor(Predictor, Generic[M]):
                 )
                 for waiting in self._waiting
             ],
+            self._closed.plain(),
         )
 
-    def _rounds_from(self, state: OrderedState) -> deque[Round[M]]:
-        """Return the waiting rounds of a saved state, checked; nothing changes."""
+    def _rounds_from(self, state: OrderedState) -> OrderedRounds[M]:
+        """Return the rounds of a saved state, checked; nothing changes."""
+        closed = Runs.restored(state.closed)
         numbers = [waiting.number for waiting in state.waiting]
         if (
             len(numbers) > self.max_delay + 1
             or len(set(numbers)) < len(numbers)
             or state.asked < len(numbers)
-            or any(number < 0 for number in numbers)
+            or any(number < 0 or number in closed for number in numbers)
             or (state.waiting and state.waiting[0].label is not None)
         ):
-            raise StateError(
-                "the saved rounds are not possible; the state was edited, or another version wrote it"
-            )
-        return deque(
+            raise impossible()
+        waiting = deque(
             Round(
-                waiting.number,
-                instance_from_plain(waiting.x),
-                waiting.answer,
-                self._memo_from_plain(waiting.memo),
-                waiting.label,
+                saved.number,
+                instance_from_plain(saved.x),
+                saved.answer,
+                self._memo_from_plain(saved.memo),
+                saved.label,
             )
-            for waiting in state.waiting
+            for saved in state.waiting
         )
+        return OrderedRounds(state.asked, waiting, closed)
+
+    def _go_on_from(self, rounds: OrderedRounds[M]) -> None:
+        """Take on rounds that :meth:`_rounds_from` read."""
+        self._sequence, self._waiting, self._closed = rounds
 
 
 def check_max_delay(max_delay: object) -> int:

@@ -6,6 +6,7 @@ import operator
 from bisect import bisect_right
 from collections import OrderedDict
 from itertools import pairwise
+from typing import Self
 
 import msgspec
 
@@ -40,6 +41,18 @@ def round_number(round: object) -> int:  # noqa: A002 - the field's own word
     return int(number)
 
 
+def same_number(given: object, round: int) -> bool:  # noqa: A002
+    """Return whether what a caller gave is the number of a round, of whatever integer type.
+
+    Examples
+    --------
+    >>> from streamlearn.rounds import same_number
+    >>> same_number(3, 3), same_number(True, 1), same_number("3", 3)
+    (True, False, False)
+    """
+    return not isinstance(given, bool) and hasattr(type(given), "__index__") and given == round
+
+
 class Runs:
     """A set of whole numbers, kept as runs of consecutive ones: a stream's rounds in order are one run.
 
@@ -62,6 +75,25 @@ class Runs:
 
     def __init__(self, runs: list[list[int]] | None = None) -> None:
         self.runs: list[list[int]] = runs or []
+
+    @classmethod
+    def restored(cls, runs: list[list[int]]) -> Self:
+        """Return the set of some saved runs.
+
+        Raises
+        ------
+        StateError
+            If they are not possible.
+        """
+        if any(len(run) != 2 or not 0 <= run[0] <= run[1] for run in runs) or any(
+            low[1] + 1 >= high[0] for low, high in pairwise(runs)
+        ):
+            raise impossible()
+        return cls([list(run) for run in runs])
+
+    def plain(self) -> list[list[int]]:
+        """Return the runs, to be saved."""
+        return [list(run) for run in self.runs]
 
     def __contains__(self, number: int) -> bool:
         place = self._place(number)
@@ -92,6 +124,18 @@ class Runs:
         if self.runs and number >= self.runs[-1][0]:
             return len(self.runs) - 1
         return bisect_right(self.runs, number, key=operator.itemgetter(0)) - 1
+
+
+def closed_before(number: int) -> RoundError:
+    """Return the error for a round that is asked again after its label."""
+    return RoundError(
+        f"round {number} was answered before, or given up; give every event a number of its own"
+    )
+
+
+def impossible() -> StateError:
+    """Return the error for saved rounds that cannot be."""
+    return StateError("the saved rounds are not possible; the state was edited, or another version wrote it")
 
 
 class RoundsState(msgspec.Struct, forbid_unknown_fields=True):
@@ -152,9 +196,7 @@ class Rounds:
         if number in self._pending:
             return
         if number in self._closed:
-            raise RoundError(
-                f"round {number} was answered before, or given up; give every event a number of its own"
-            )
+            raise closed_before(number)
         self._pending[number] = None
         if self._before is None:
             self._before = self._unnumbered
@@ -197,8 +239,7 @@ class Rounds:
 
     def state(self) -> RoundsState:
         """Return what must survive a restart."""
-        closed = [list(run) for run in self._closed.runs]
-        return RoundsState(self._unnumbered, self._before, closed, list(self._pending))
+        return RoundsState(self._unnumbered, self._before, self._closed.plain(), list(self._pending))
 
     @classmethod
     def restored(cls, state: RoundsState) -> Rounds:
@@ -209,21 +250,17 @@ class Rounds:
         StateError
             If they are not possible.
         """
-        runs, pending, before = state.closed, state.pending, state.before
+        closed, pending, before = Runs.restored(state.closed), state.pending, state.before
         if (
-            any(len(run) != 2 or not 0 <= run[0] <= run[1] for run in runs)
-            or any(low[1] + 1 >= high[0] for low, high in pairwise(runs))
-            or len(set(pending)) < len(pending)
-            or any(number < 0 or number in Runs(runs) for number in pending)
+            len(set(pending)) < len(pending)
+            or any(number < 0 or number in closed for number in pending)
             or not 0 <= (before or 0) <= state.unnumbered
-            or (before is None) is bool(runs or pending)
+            or (before is None) is bool(closed.runs or pending)
         ):
-            raise StateError(
-                "the saved rounds are not possible; the state was edited, or another version wrote it"
-            )
+            raise impossible()
         rounds = cls()
         rounds._unnumbered, rounds._before = state.unnumbered, before
-        rounds._closed = Runs([list(run) for run in runs])
+        rounds._closed = closed
         rounds._pending = OrderedDict.fromkeys(pending)
         return rounds
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import random
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from streamlearn import Key, state
 from streamlearn.agents.candidate_replacement import CandidateReplacementPredictor
 from streamlearn.errors import ParameterError, PlanError, RoundError, StateError
-from streamlearn.hypotheses import Finite, Point3, Points, Thresholds
+from streamlearn.hypotheses import Finite, Point3, Points, Stumps, Thresholds
 from streamlearn.planning import Plan, candidate_plan
 from streamlearn.selection import Mistake, scheme
 
@@ -267,3 +268,31 @@ def test_states_that_are_not_possible_are_refused(spoil):
     with pytest.raises(StateError):
         agent.load_state_dict(saved)
     assert state.dumps(agent) == before
+
+
+def test_equal_instances_of_unlike_types_are_told_apart():
+    cls = Stumps({"a": [0.5, 1.5]})
+    plan = small_plan(cls)
+    agent = CandidateReplacementPredictor(cls, plan=plan, key=Key.from_seed(1))
+    known = agent.predict_one({"a": 1})
+    assert agent._answer({"a": 1}, 1)[1] is not None
+    assert agent._answer({"a": Decimal(1)}, 1)[1] is None  # no number to a stump, though equal to one
+    assert agent.predict_one({"a": 1}) is known
+
+
+class Odd:
+    """An instance whose equality raises."""
+
+    def __eq__(self, other):
+        raise RuntimeError
+
+    def __hash__(self):
+        return 1
+
+
+def test_strangers_break_nothing():
+    agent = CandidateReplacementPredictor(Point3(), plan=small_plan(Point3()), key=Key.from_seed(1))
+    for x in (Odd(), Odd(), (1, [2]), {"a": [1]}, {"a": Odd(), "b": Odd()}, float("nan")):
+        assert agent.predict_one(x) is False
+        agent.learn_one(x, True)
+    assert agent._resolved == 0

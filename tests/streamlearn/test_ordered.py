@@ -7,6 +7,7 @@ import copy
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -117,12 +118,18 @@ def test_a_round_asked_again_repeats_its_answer_and_counts_once():
     assert diary.asked == [1, 2, 3]
 
 
-def test_an_answered_number_asked_again_is_a_new_round():
+def test_a_number_is_one_round():
     diary = Diary()
-    for _ in range(2):
-        diary.predict_one("a", round=7)
-        diary.learn_one("a", 1, round=7)
-    assert [memo for _, _, memo in diary.resolved] == [1, 2]
+    diary.predict_one("a", round=7)
+    diary.learn_one("a", 1, round=7)
+    diary.predict_one("b", round=8)
+    diary.predict_one("c", round=9)  # gives up round 8
+    for number in (7, 8):
+        with pytest.raises(RoundError, match=f"round {number} was answered before, or given up"):
+            diary.predict_one("a", round=number)
+    assert diary.asked == [1, 2, 3]
+    diary.learn_one("c", 1, round=np.int64(9))
+    assert diary._rounds_state().closed == [[7, 9]]
 
 
 def test_without_numbers_nothing_changes_until_the_label_comes():
@@ -226,7 +233,7 @@ def test_every_round_takes_effect_once_in_order_and_sees_all_but_the_last(max_de
         assert not diary._waiting or diary._waiting[0].label is None
         # A restored predictor has the same rounds.
         again = diary._rounds_from(diary._rounds_state())
-        assert [(it.number, it.x, it.answer, it.memo, it.label) for it in again] == [
+        assert [(it.number, it.x, it.answer, it.memo, it.label) for it in again.waiting] == [
             (it.number, it.x, it.answer, it.memo, it.label) for it in diary._waiting
         ]
 
@@ -238,14 +245,16 @@ def saved(number, label=None, x="a"):
 @pytest.mark.parametrize(
     "state",
     [
-        OrderedState(9, [saved(number) for number in range(4)]),  # more than max_delay + 1
-        OrderedState(9, [saved(1), saved(1)]),
-        OrderedState(1, [saved(1), saved(2)]),
-        OrderedState(9, [saved(-1)]),
-        OrderedState(9, [saved(1, label=True), saved(2)]),  # it would have taken effect
-        OrderedState(9, [RoundState(1, "a", True, "memo", None)]),
-        OrderedState(9, [saved(1, x={"features": [1]})]),
-        OrderedState(-1, []),
+        OrderedState(9, [saved(number) for number in range(4)], []),  # more than max_delay + 1
+        OrderedState(9, [saved(1), saved(1)], []),
+        OrderedState(1, [saved(1), saved(2)], []),
+        OrderedState(9, [saved(-1)], []),
+        OrderedState(9, [saved(1, label=True), saved(2)], []),  # it would have taken effect
+        OrderedState(9, [RoundState(1, "a", True, "memo", None)], []),
+        OrderedState(9, [saved(1, x={"features": [1]})], []),
+        OrderedState(-1, [], []),
+        OrderedState(9, [saved(1)], [[0, 3]]),
+        OrderedState(9, [], [[3, 1]]),
     ],
 )
 def test_saved_rounds_that_are_not_possible_are_refused(state):
