@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from streamlearn import state as states
-from streamlearn.agents.past import Past, PastState, own
+from streamlearn.agents.past import Past, PastState, View, own
 from streamlearn.agents.replacement import Link, LinkState, Rule
 from streamlearn.errors import ParameterError, StateError
 from streamlearn.hypotheses import HypothesisClass, Point3
@@ -32,27 +32,6 @@ from streamlearn.state import register
 
 MOST_VIEWS = 100_000
 """Instances whose candidates' bits are remembered; beyond, all are forgotten and worked out anew."""
-
-
-class View:
-    """What an instance is to the candidates; worked out once for each instance.
-
-    Parameters
-    ----------
-    identity
-        That of the instance; None where the class does not know it.
-
-    Attributes
-    ----------
-    bits
-        What each candidate says, in order.
-    """
-
-    __slots__ = ("bits", "identity")
-
-    def __init__(self, identity: Hashable) -> None:
-        self.identity = identity
-        self.bits: list[bool] = []
 
 
 class Memo(msgspec.Struct, forbid_unknown_fields=True):

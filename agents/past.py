@@ -68,6 +68,27 @@ class Seen:
         self.first = (array("q"), array("q"))
 
 
+class View:
+    """What an instance is to the candidates; worked out once for each instance.
+
+    Parameters
+    ----------
+    identity
+        That of the instance; None where the class does not know it.
+
+    Attributes
+    ----------
+    bits
+        What each candidate says, in order.
+    """
+
+    __slots__ = ("bits", "identity")
+
+    def __init__(self, identity: Hashable) -> None:
+        self.identity = identity
+        self.bits: list[bool] = []
+
+
 def own(x: Any) -> Any:
     """Return an instance that its giver cannot change: a copy of a dict, anything else as it is.
 

@@ -14,7 +14,7 @@ from streamlearn.accounting.combining import rule_delta
 from streamlearn.errors import ParameterError, PlanError
 from streamlearn.hypotheses.base import HypothesisClass, check_class
 from streamlearn.ordered import check_max_delay
-from streamlearn.planning.certificate import candidate_delta
+from streamlearn.planning.certificate import candidate_delta, levels_of
 from streamlearn.privacy import Guarantee
 from streamlearn.rounding import OUT_OF, as_float
 from streamlearn.selection import scheme
@@ -176,8 +176,8 @@ class Plan:
         failing = as_float(beta)
         if failing is None or not 0.0 <= failing <= 1.0:
             raise ParameterError(f"beta must lie in [0, 1], got {beta!r}; it is a failure probability")
-        rises = _levels("ramp", ramp)
-        chances = _levels("acceptance", acceptance)
+        rises = levels_of("ramp", ramp)
+        chances = levels_of("acceptance", acceptance)
         if len(chances) < 2 or chances[0] != 0 or chances[-1] != OUT_OF:
             raise ParameterError("acceptance must rise from 0 to 1; give g_0 = 0, ..., g_w = 1")
         if not rises or rises[0] == 0 or rises[-1] == OUT_OF:
@@ -390,17 +390,3 @@ def _check_delays(
                 "answers before it can be computed"
             )
         shortest = delay + 2 * batch - 2 + width + length + late
-
-
-def _levels(name: str, values: Sequence[float | int]) -> tuple[int, ...]:
-    """Return probabilities as integers out of 2^64, not decreasing."""
-    whole = all(type(value) is int for value in values) and max(values, default=0) > 1
-    levels: list[int] = []
-    for value in values:
-        number = as_float(value)
-        if number is None or not math.isfinite(number):
-            raise ParameterError(f"{name} must hold probabilities, got {value!r}")
-        levels.append(int(value) if whole else round(Fraction(value) * OUT_OF))
-    if any(not 0 <= level <= OUT_OF for level in levels) or levels != sorted(levels):
-        raise ParameterError(f"{name} must rise within [0, 1]")
-    return tuple(levels)
