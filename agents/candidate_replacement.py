@@ -12,13 +12,19 @@ from typing import Any
 import msgspec
 
 from streamlearn import state as states
-from streamlearn.agents.past import Past, PastState, View, own
+from streamlearn.agents.candidate_state import (
+    CandidateReplacementState,
+    Memo,
+    MistakeState,
+    check_memo,
+    check_possible,
+)
+from streamlearn.agents.past import Past, View, own
 from streamlearn.agents.replacement import Link, LinkState, Rule
 from streamlearn.errors import ParameterError, StateError
 from streamlearn.hypotheses import HypothesisClass, Point3
 from streamlearn.ordered import (
     OrderedPredictor,
-    OrderedState,
     Round,
     check_max_delay,
     instance_from_plain,
@@ -32,66 +38,6 @@ from streamlearn.state import register
 
 MOST_VIEWS = 100_000
 """Instances whose candidates' bits are remembered; beyond, all are forgotten and worked out anew."""
-
-
-class Memo(msgspec.Struct, forbid_unknown_fields=True):
-    """What is remembered of a round between its answer and its label.
-
-    Parameters
-    ----------
-    answer
-        The bit that was given.
-    disagreements
-        For each replacement in which the two predictors differed: its number, which disagreement it was, and the
-        second predictor's bit (0 or 1).
-    """
-
-    answer: bool
-    disagreements: list[list[int]]
-
-
-class MistakeState(msgspec.Struct, forbid_unknown_fields=True):
-    """A mistake of the newest candidate, as it is saved.
-
-    Parameters
-    ----------
-    sequence, x, y
-        As in :class:`~streamlearn.selection.Mistake`.
-    """
-
-    sequence: int
-    x: Any
-    y: bool
-
-
-class CandidateReplacementState(msgspec.Struct, forbid_unknown_fields=True):
-    """The whole state.
-
-    Parameters
-    ----------
-    rounds
-        The order of rounds and those that await their label.
-    resolved
-        Rounds whose labels have taken effect.
-    base
-        The number of the candidate that every replacement still open starts from.
-    links
-        The replacements still open, by number.
-    batch
-        The newest candidate's mistakes.
-    past
-        What is kept of the past.
-    selector
-        The candidates chosen so far.
-    """
-
-    rounds: OrderedState
-    resolved: int
-    base: int
-    links: list[LinkState]
-    batch: list[MistakeState]
-    past: PastState
-    selector: Any
 
 
 @register("CandidateReplacementPredictor")
@@ -307,17 +253,13 @@ class CandidateReplacementPredictor(OrderedPredictor[Memo | None]):
         """Take on a saved state; refused unless it came from a predictor built alike."""
         body = states.unpack(self, state, CandidateReplacementState)
         selector = self._scheme.from_plain(body.selector, self.plan.eta, self.plan.batch)
-        candidates = selector.candidates
-        numbers = [link.number for link in body.links]
-        if sorted({body.base, *numbers}) != [body.base, *numbers] or max([body.base, *numbers]) >= len(
-            candidates
-        ):
-            raise StateError("the saved replacements are not possible; the state was edited")
+        chosen = len(selector.candidates) - 1
+        check_possible(body, self.plan, chosen)
         rounds = self._rounds_from(body.rounds)
         past = Past.restored(self.plan.batch, body.past, self.hypotheses.identity)
         self._go_on_from(rounds)
         self._resolved = body.resolved
-        self._selector, self._past, self._chosen = selector, past, len(candidates) - 1
+        self._selector, self._past, self._chosen = selector, past, chosen
         self._base, self._views = body.base, {}
         self._links = {link.number: Link(self._rule(link.number), self.key, link) for link in body.links}
         self._batch = [Mistake(m.sequence, instance_from_plain(m.x), m.y) for m in body.batch]
@@ -329,10 +271,8 @@ class CandidateReplacementPredictor(OrderedPredictor[Memo | None]):
         try:
             memo: Memo | None = msgspec.convert(data, Memo | None)
         except msgspec.ValidationError:
-            memo = Memo(False, [[]])
-        if memo is not None and any(len(entry) != 3 for entry in memo.disagreements):
-            raise StateError("malformed round in a saved state; give what state_dict() returned")
-        return memo
+            raise StateError("malformed round in a saved state; give what state_dict() returned") from None
+        return None if memo is None else check_memo(memo)
 
     def __repr__(self) -> str:
         return (

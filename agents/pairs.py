@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
-from river.base import Base
+from river.base import Base, Classifier, Wrapper
 
 from streamlearn.base import Agent
 from streamlearn.errors import ParameterError, StateError
@@ -29,6 +29,7 @@ class PairPredictor(OrderedPredictor[Bits]):
 
     first: Any
     second: Any
+    _take_rounds: tuple[bool, bool]
 
     def _check_parts(self) -> None:
         """Refuse parts that are no classifiers, count rounds otherwise, or would draw alike.
@@ -40,6 +41,9 @@ class PairPredictor(OrderedPredictor[Bits]):
         """
         for name, part in (("first", self.first), ("second", self.second)):
             _check_part(name, part, self.max_delay)
+        if self.first is self.second:
+            raise ParameterError("first and second must be two objects: each label would teach one twice")
+        self._take_rounds = isinstance(self.first, Predictor), isinstance(self.second, Predictor)
         if len(sources := list(_sources(self))) > len(set(sources)):
             raise ParameterError(
                 "first and second must draw independently of each other and of this predictor; "
@@ -52,15 +56,29 @@ class PairPredictor(OrderedPredictor[Bits]):
 
     def _asked_bits(self, x: Any, number: int) -> Bits:
         """Ask the parts for a numbered round."""
-        return _asked(self.first, x, number), _asked(self.second, x, number)
+        first, second = (
+            bool(part.predict_one(x, round=number) if takes_rounds else part.predict_one(x))
+            for part, takes_rounds in self._parts()
+        )
+        return first, second
+
+    def _parts(self) -> Iterator[tuple[Any, bool]]:
+        """Yield each part with whether it takes ``round=``."""
+        yield self.first, self._take_rounds[0]
+        yield self.second, self._take_rounds[1]
 
     def _labelled(self, x: Any, y: bool, number: int | None) -> None:
-        for part in (self.first, self.second):
+        for part, takes_rounds in self._parts():
             own = dict(x) if isinstance(x, dict) else x
-            if number is not None and isinstance(part, Predictor):
+            if number is not None and takes_rounds:
                 part.learn_one(own, y, round=number)
             else:
                 part.learn_one(own, y)
+
+    def _given_up(self, number: int) -> None:
+        for part, takes_rounds in self._parts():
+            if takes_rounds:
+                part.give_up(number)
 
     def _memo_to_plain(self, memo: Any) -> Any:
         return list(memo)
@@ -125,13 +143,24 @@ def joint(promised: list[tuple[float, float]]) -> Guarantee:
 
 
 def _check_part(name: str, part: Any, max_delay: int) -> None:
-    if not isinstance(part, Base) or not (hasattr(part, "predict_one") and hasattr(part, "learn_one")):
-        raise ParameterError(f"{name} must be a river classifier, got {type(part).__name__}")
+    if not _is_classifier(part):
+        raise ParameterError(
+            f"{name} must be a river classifier, or a pipeline that ends in one, got {type(part).__name__}"
+        )
     if isinstance(part, OrderedPredictor) and part.max_delay != max_delay:
         raise ParameterError(
             f"{name} must have the max_delay of the whole, got {part.max_delay} in place of {max_delay}; "
             "both count the same rounds"
         )
+
+
+def _is_classifier(part: Any) -> bool:
+    if isinstance(part, Wrapper):
+        return _is_classifier(part._wrapped_model)  # noqa: SLF001 - the only way river offers
+    steps = getattr(part, "steps", None)
+    if isinstance(part, Base) and isinstance(steps, dict) and steps:  # a river pipeline
+        return _is_classifier(list(steps.values())[-1])
+    return isinstance(part, Classifier)
 
 
 def _sources(predictor: Any) -> Iterator[tuple[str, Key]]:
@@ -142,10 +171,6 @@ def _sources(predictor: Any) -> Iterator[tuple[str, Key]]:
     for part in (getattr(predictor, "first", None), getattr(predictor, "second", None)):
         if part is not None:
             yield from _sources(part)
-
-
-def _asked(part: Any, x: Any, number: int) -> bool:
-    return bool(part.predict_one(x, round=number) if isinstance(part, Predictor) else part.predict_one(x))
 
 
 def _savable(part: Any) -> Agent:

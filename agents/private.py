@@ -113,7 +113,10 @@ class PrivatePredictor(Predictor):
         )
         subsampled = SubsampledSOA(self.hypotheses, parts.gamma, self.key.derive("subsampled"))
         rule = self.key.derive("rule")
-        return Combine(candidates, subsampled, parts.head_start, key=rule, max_delay=self.max_delay)
+        share = 2.0 * parts.rule_delta  # half of what Combine is given is the rule's
+        return Combine(
+            candidates, subsampled, parts.head_start, delta=share, key=rule, max_delay=self.max_delay
+        )
 
     def _predict(self, x: Any) -> bool:
         return self.combined.predict_one(x)
@@ -128,6 +131,10 @@ class PrivatePredictor(Predictor):
     def learn_one(self, x: Any, y: Any = None, *, round: int | None = None, **kwargs: Any) -> None:  # noqa: A002
         """Take in the label of an instance; as :meth:`Combine.learn_one`."""
         self.combined.learn_one(x, y, round=round, **kwargs)
+
+    def give_up(self, round: int) -> None:  # noqa: A002
+        """Await no label for a round any more; as :meth:`Combine.give_up`."""
+        self.combined.give_up(round)
 
     @property
     def mistake_bound(self) -> float:

@@ -17,7 +17,7 @@ import msgspec
 from streamlearn.errors import ParameterError, RoundError, StateError
 from streamlearn.hypotheses.instances import from_plain, to_plain
 from streamlearn.prediction import Predictor, binary_label, check_instance
-from streamlearn.rounds import Runs, closed_before, impossible, round_number, same_number
+from streamlearn.rounds import MOST_PENDING, Runs, closed_before, impossible, round_number, same_number
 
 M = TypeVar("M")
 
@@ -140,6 +140,9 @@ class OrderedPredictor(Predictor, Generic[M]):
     def _labelled(self, x: Any, y: bool, number: int | None) -> None:
         """Take note of a true label as soon as it comes; ``number`` is None where the round has none."""
 
+    def _given_up(self, number: int) -> None:
+        """Take note that no label will come for a round."""
+
     @abc.abstractmethod
     def _memo_to_plain(self, memo: M) -> Any:
         """Return a memo as plain JSON types."""
@@ -193,6 +196,19 @@ class OrderedPredictor(Predictor, Generic[M]):
         waiting.label = label
         self._settle()
 
+    def give_up(self, round: int) -> None:  # noqa: A002
+        """Await no label for a round any more: it then takes effect as one whose label is too late.
+
+        Whoever gives up must not let the labels decide when, as the proofs take for granted.
+
+        Raises
+        ------
+        RoundError
+            As :meth:`Predictor.give_up`.
+        """
+        self._close(self._awaiting(round_number(round)))
+        self._settle()
+
     def _predict(self, x: Any) -> bool:
         if len(self._waiting) > self.max_delay:  # the next round would give some up first
             ahead = copy.deepcopy(self)
@@ -225,9 +241,13 @@ class OrderedPredictor(Predictor, Generic[M]):
     def _make_room(self) -> None:
         """Let the oldest rounds take effect without their labels until another may be asked."""
         while len(self._waiting) > self.max_delay:
-            oldest = self._waiting[0]
-            oldest.label = self._presumed(oldest)
+            self._close(self._waiting[0])
             self._settle()
+
+    def _close(self, late: Round[M]) -> None:
+        """Presume a label where none will come."""
+        late.label = self._presumed(late)
+        self._given_up(late.number)
 
     def _settle(self) -> None:
         """Let labels take effect, up to the oldest round that has none."""
@@ -259,7 +279,7 @@ class OrderedPredictor(Predictor, Generic[M]):
         if (
             len(numbers) > self.max_delay + 1
             or len(set(numbers)) < len(numbers)
-            or state.asked < len(numbers)
+            or not len(numbers) <= state.asked < 1 << 63
             or any(number < 0 or number in closed for number in numbers)
             or (state.waiting and state.waiting[0].label is not None)
         ):
@@ -287,7 +307,7 @@ def check_max_delay(max_delay: object) -> int:
     Raises
     ------
     ParameterError
-        If it is no whole number >= 0.
+        If it is no whole number >= 0, or more rounds than are ever remembered.
 
     Examples
     --------
@@ -295,9 +315,12 @@ def check_max_delay(max_delay: object) -> int:
     >>> check_max_delay(3)
     3
     """
-    if isinstance(max_delay, bool) or not isinstance(max_delay, int) or max_delay < 0:
+    if (
+        isinstance(max_delay, bool) or not isinstance(max_delay, int) or not 0 <= max_delay < MOST_PENDING
+    ):  # parts remember no more
         raise ParameterError(
-            f"max_delay must be a whole number of rounds >= 0, got {max_delay!r}; it is how late a label may be"
+            f"max_delay must be a whole number of rounds, 0 <= max_delay < {MOST_PENDING}, got {max_delay!r}; "
+            "it is how late a label may be"
         )
     return max_delay
 

@@ -11,6 +11,7 @@ a round asked after its label came      ``RoundError``; nothing changes (each ev
 ``learn_one(x, y, round=r)``            the label of round r, whatever came in between
 a label for a round that awaits none    ``RoundError``; nothing changes (never asked, a duplicate, or given up)
 a label that is not 0 or 1              ``LabelError``; nothing changes
+``give_up(r)``                          no label is awaited for round r any more, and one that comes is refused
 an x that is neither hashable nor a     ``InstanceError``; nothing changes
 dict of features
 an x the class does not know            the public default hypothesis answers; its label teaches nothing
@@ -94,6 +95,33 @@ class Predictor(Agent, river.base.Classifier):
         check_instance(x)
         label = binary_label(y)
         self._learn(x, label, self._rounds.answer(round))
+
+    def give_up(self, round: int) -> None:  # noqa: A002
+        """Await no label for a round any more: it is known that none will come.
+
+        Parameters
+        ----------
+        round
+            The number it was asked with.
+
+        Raises
+        ------
+        RoundError
+            If no label is awaited for the round.
+
+        Examples
+        --------
+        >>> from streamlearn.agents import SOA
+        >>> from streamlearn.hypotheses import Point3
+        >>> learner = SOA(Point3())
+        >>> learner.predict_one(1, round=7), learner.predict_one(2, round=8)
+        (False, False)
+        >>> learner.give_up(7)
+        >>> learner.learn_one(2, True)  # the oldest that awaits one: round 8
+        >>> learner.predict_one(2)
+        True
+        """
+        self._rounds.give_up(round)
 
     def predict_proba_one(self, x: Any, **kwargs: Any) -> dict[Any, float]:
         """Return 1 for the predicted bit and 0 for the other: it tells no more than :meth:`predict_one`.

@@ -237,6 +237,16 @@ class Rounds:
         self._closed.add(number)
         return number if number > (self._before or 0) or number == 0 else f"numbered/{number}"
 
+    def give_up(self, round: int) -> None:  # noqa: A002
+        """Close a round whose label will not come.
+
+        Raises
+        ------
+        RoundError
+            If it is not a whole number >= 0, or awaits no label.
+        """
+        self.answer(round_number(round))
+
     def state(self) -> RoundsState:
         """Return what must survive a restart."""
         return RoundsState(self._unnumbered, self._before, self._closed.plain(), list(self._pending))

@@ -28,6 +28,7 @@ FEWEST_TESTS = 3000
 MOST_LINES = 400
 
 NOT_A_MECHANISM = {
+    "agents/candidate_state.py": "what is saved of candidate replacement; it draws and decides nothing",
     "agents/pairs.py": "asks, teaches and saves two parts; what chooses between them has its proof",
     "agents/past.py": "what candidate replacement keeps of the past; proved with it",
     "reporters/ledger.py": "counts what the reporter's answers cost; it draws and decides nothing",

@@ -249,6 +249,20 @@ def test_bad_arguments():
     "spoil",
     [
         lambda body: body.update(base=3),
+        lambda body: body.update(base=-1),
+        lambda body: body.update(resolved=-1),
+        lambda body: body.update(resolved=12),
+        lambda body: body["rounds"].update(asked=10**40),
+        lambda body: body["links"][0].update(asked=-1),
+        lambda body: body["links"][0].update(asked=10**6),
+        lambda body: body["links"][0].update(right=-1),
+        lambda body: body["links"][0].update(right=9),
+        lambda body: body["links"][0].update(resolved=5),
+        lambda body: body["links"][0].update(accepted=not body["links"][0]["accepted"]),
+        lambda body: body["links"].insert(0, body["links"][0]),
+        lambda body: body["batch"].extend(body["batch"] * 2),
+        lambda body: body["batch"].append({"sequence": 99, "x": 0, "y": True}),
+        lambda body: body["past"]["seen"][0].update(first=[[99], []]),
         lambda body: body["links"].append(
             {"number": 9, "asked": 0, "resolved": 0, "right": 0, "accepted": None}
         ),
@@ -260,9 +274,14 @@ def test_bad_arguments():
 def test_states_that_are_not_possible_are_refused(spoil):
     plan = small_plan(CUBE)
     agent = CandidateReplacementPredictor(CUBE, plan=plan, key=Key.from_seed(1))
-    for _ in range(3):
-        agent.learn_one(0, True)
+    for _ in range(11):
+        agent.learn_one(0, agent._view(0).bits[-1] is False or len(agent._links) > 0)
+        agent.learn_one(1, True)
+        if agent._links and agent._batch:
+            break
     saved = agent.state_dict()
+    assert saved["body"]["links"]
+    assert saved["body"]["batch"]
     spoil(saved["body"])
     before = state.dumps(agent)
     with pytest.raises(StateError):

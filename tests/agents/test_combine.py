@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from river.dummy import NoChangeClassifier
-from river.linear_model import LogisticRegression
+from river.linear_model import LinearRegression, LogisticRegression
+from river.preprocessing import StandardScaler
 
 from streamlearn import Guarantee, Key, hypotheses, state
 from streamlearn.agents import SOA, Combine, SubsampledSOA
@@ -46,6 +47,9 @@ class Echo(Predictor):
 
     def load_state_dict(self, state):
         pass
+
+
+ONE = Echo()
 
 
 class Coins(Key):
@@ -298,6 +302,12 @@ KEY = Key.from_seed(1)
         (lambda: build(D=4, max_delay=-1), "max_delay"),
         (lambda: Combine(None, Echo(), D=4), "first must be a river classifier"),
         (lambda: Combine(Echo(), 3, D=4), "second must be a river classifier"),
+        (lambda: Combine(LinearRegression(), Echo(), D=4), "first must be a river classifier"),
+        (
+            lambda: Combine(Echo(), StandardScaler() | LinearRegression(), D=4),
+            "second must be a river classifier",
+        ),
+        (lambda: Combine(ONE, ONE, D=4), "first and second must be two objects"),
         (lambda: Combine(Echo(), Echo(), D=4, key=7), "key must be a Key"),
         (lambda: Combine(build(D=4, max_delay=2), Echo(), D=4, max_delay=3), "max_delay of the whole"),
         (lambda: Combine(build(D=4), Echo(), D=4, key=KEY), "independently"),

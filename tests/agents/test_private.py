@@ -16,7 +16,8 @@ from streamlearn.agents import (
     PrivatePredictor,
     SubsampledSOA,
 )
-from streamlearn.errors import ParameterError, PlanError, StateError
+from streamlearn.checks.sizes import deep_size
+from streamlearn.errors import ParameterError, PlanError, RoundError, StateError
 from streamlearn.hypotheses import Finite, Point3, Stumps, Thresholds
 from streamlearn.planning import candidate_plan, private_plan
 from streamlearn.replays import replay
@@ -49,6 +50,9 @@ def test_the_budget_is_never_overdrawn(cls):
     assert (whole.guarantee.epsilon, whole.guarantee.delta) == (1.0, 1e-6)
     assert whole.combined.first.guarantee.epsilon == parts.epsilon
     assert whole.combined.second.guarantee.delta == parts.gamma
+    inner = whole.combined.guarantee  # as certified from the head start alone
+    assert inner.epsilon <= 1.0
+    assert inner.delta <= 1e-6
 
 
 def test_mistakes_stop_growing():
@@ -71,6 +75,31 @@ def test_late_labels_within_max_delay_are_all_learned(delay):
     assert agent.combined.first._resolved == 500
     first, second = agent.combined.right
     assert first + second <= 500
+
+
+@pytest.mark.parametrize("make", [SOA, SubsampledSOA, None])
+def test_labels_that_never_come_leave_nothing_behind(make):
+    if make is None:
+        agent = PrivatePredictor(CUBE, 2.0, 1e-3, key=Key.from_seed(1), max_delay=3)
+    else:
+        part = SOA(CUBE) if make is SOA else SubsampledSOA(CUBE, 0.5, Key.from_seed(2))
+        agent = Combine(part, SOA(CUBE), 4, key=Key.from_seed(1), max_delay=3)
+    sizes = []
+    for number in range(3000):
+        agent.predict_one(number % 3, round=number)
+        if number in {100, 2999}:
+            sizes.append(deep_size(agent))
+    assert sizes[1] <= sizes[0]
+    with pytest.raises(RoundError, match="no label is awaited for round 2995"):
+        agent.learn_one(1, True, round=2995)
+    agent.give_up(2997)
+    with pytest.raises(RoundError, match="no label is awaited for round 2997"):
+        agent.learn_one(0, True, round=2997)
+    agent.learn_one(0, True)  # the oldest still awaited: 2996
+    agent.learn_one(1, True, round=2999)
+    agent.learn_one(2, True)  # 2998
+    agent.predict_one(0, round=3000)
+    assert deep_size(agent) <= sizes[0]
 
 
 @pytest.mark.parametrize("place", [0, 5, 700, 1500])

@@ -253,6 +253,7 @@ def saved(number, label=None, x="a"):
         OrderedState(9, [RoundState(1, "a", True, "memo", None)], []),
         OrderedState(9, [saved(1, x={"features": [1]})], []),
         OrderedState(-1, [], []),
+        OrderedState(10**40, [], []),
         OrderedState(9, [saved(1)], [[0, 3]]),
         OrderedState(9, [], [[3, 1]]),
     ],
@@ -267,7 +268,7 @@ def test_instances_survive_as_plain_data(x):
     assert instance_from_plain(instance_to_plain(x)) == x
 
 
-@pytest.mark.parametrize("wrong", [-1, 1.0, True, None, "3"])
+@pytest.mark.parametrize("wrong", [-1, 1.0, True, None, "3", 100_000])
 def test_a_lateness_that_is_none_is_refused(wrong):
     with pytest.raises(ParameterError, match="max_delay"):
         check_max_delay(wrong)
