@@ -5,7 +5,6 @@ Proof: ``candidate_replacement.proof.md`` beside this file.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
@@ -19,7 +18,7 @@ from streamlearn.agents.candidate_state import (
     check_memo,
     check_possible,
 )
-from streamlearn.agents.past import Past, View, own
+from streamlearn.agents.past import Past, View, own, typed
 from streamlearn.agents.replacement import Link, LinkState, Rule
 from streamlearn.errors import ParameterError, StateError
 from streamlearn.hypotheses import HypothesisClass, Point3
@@ -133,11 +132,8 @@ class CandidateReplacementPredictor(OrderedPredictor[Memo | None]):
 
     def _view(self, x: Any) -> View:
         """Return what the candidates so far say of an instance."""
-        # With their types, since what is equal need not be known alike: 1 is a number to a stump, Decimal(1) is none.
         try:
-            token: Hashable = (
-                (frozenset(x.items()), *map(type, x.values())) if isinstance(x, dict) else (type(x), x)
-            )
+            token = typed(x)
             view = self._views.get(token)
         except Exception:  # noqa: BLE001 - a stranger's own hash or equality: no class knows such an instance
             return View(None)
@@ -234,7 +230,7 @@ class CandidateReplacementPredictor(OrderedPredictor[Memo | None]):
     @property
     def parameters_digest(self) -> str:
         """The digests of the class, the plan and the key."""
-        return f"{self.hypotheses.digest}/{_digest(self.plan)}/{self.key.fingerprint}"
+        return f"{self.hypotheses.digest}/{self.plan.digest}/{self.key.fingerprint}"
 
     def state_dict(self) -> dict[str, Any]:
         """Return the state as plain JSON types. The key is not part of it."""
@@ -317,7 +313,3 @@ def planned(
             raise ParameterError(f"{name} must be {getattr(plan, name)}, as the plan has it, got {value!r}")
     plan.certify(hypotheses)
     return plan
-
-
-def _digest(plan: Plan) -> str:
-    return hashlib.blake2b(plan.to_json().encode(), digest_size=16).hexdigest()

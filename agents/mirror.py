@@ -26,7 +26,7 @@ class Mirror:
     Parameters
     ----------
     epsilon, delta
-        The privacy promised, 0 < ε < ∞ and 0 < δ < 1. The ramp is the shortest one certified.
+        The privacy promised, 1e-6 <= ε <= 500 and 2^-60 <= δ < 1. The ramp is the shortest one certified.
     delay
         D, how many active rounds are answered no for certain; whole, >= 0.
 

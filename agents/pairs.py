@@ -163,12 +163,14 @@ def _is_classifier(part: Any) -> bool:
     return isinstance(part, Classifier)
 
 
-def _sources(predictor: Any) -> Iterator[tuple[str, Key]]:
-    """Yield where a predictor and its parts draw from: two that are equal would draw alike."""
+def _sources(predictor: Any) -> Iterator[Key]:
+    """Yield the keys a predictor and its parts draw from: with one key, two could draw alike."""
     key = getattr(predictor, "key", None)
     if isinstance(key, Key):
-        yield type(predictor).__name__, key
-    for part in (getattr(predictor, "first", None), getattr(predictor, "second", None)):
+        yield key
+    steps = getattr(predictor, "steps", None)
+    inner = [getattr(predictor, name, None) for name in ("first", "second", "combined", "_wrapped_model")]
+    for part in (*inner, *(steps.values() if isinstance(steps, dict) else ())):
         if part is not None:
             yield from _sources(part)
 

@@ -101,6 +101,27 @@ def own(x: Any) -> Any:
     return dict(x) if isinstance(x, dict) else x
 
 
+def typed(x: Any) -> Hashable:
+    """Return what only instances share that are equal with all their parts of the same types.
+
+    What is equal need not be known alike: 1 is a number to a stump, Decimal(1) is none. Were the two mistaken for each
+    other, whoever came first would decide how the other is answered.
+
+    Examples
+    --------
+    >>> from streamlearn.agents.past import typed
+    >>> typed({"a": 1, "b": 2.0}) == typed({"b": 2.0, "a": 1})
+    True
+    >>> typed({"a": 1, "b": 2.0}) == typed({"b": 1, "a": 2.0}), typed((1, 2)) == typed((1, 2.0))
+    (False, False)
+    """
+    if isinstance(x, dict):
+        return type(x), frozenset((typed(name), typed(value)) for name, value in x.items())
+    if isinstance(x, tuple):
+        return type(x), *map(typed, x)
+    return type(x), x
+
+
 class Past:
     """The rounds whose labels have taken effect, by distinct instance.
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FEW: Final = 20.0
-"""A row whose agents and bounds of interest all stay below is drawn on a linear axis."""
+"""A row whose agents all stay below is drawn on a linear axis, with larger promises in words."""
 
 
 class Track(NamedTuple):
@@ -178,13 +178,13 @@ def private_figure(
         few = _are_few(found.values())
         for axes, panel in zip(line, found.values(), strict=True):
             _draw(axes, panel, few=few, forced=forced)
-        line[0].set_ylabel(f"{row}\nmistakes so far")
+        line[0].set_ylabel(f"{row}\nmistakes so far (count)")
         most = max(track.high.max() for panel in found.values() for track in panel.tracks)
-        line[0].set_ylim((0, most * 1.05) if few else (0.5, most * 3))
+        line[0].set_ylim((0, most * 1.25) if few else (0.5, most * 3))
     for axes, column in zip(grid[0], next(iter(panels.values())), strict=True):
         axes.set_title(column, fontsize=12)
     for axes in grid[-1]:
-        axes.set_xlabel("rounds so far")
+        axes.set_xlabel("rounds so far (count)")
     handles = {
         label: handle
         for axes in grid.flat
@@ -213,9 +213,14 @@ def _draw(axes: Axes, panel: Panel, *, few: bool, forced: str) -> None:
             counts, track.mean, color=colour, marker=marker, markevery=(start, every), markersize=5,
             linewidth=1.6, label=track.label,
         )  # fmt: skip
-        if not few:
-            promised = np.minimum(counts, track.bound)
-            axes.plot(counts, promised, color=colour, linestyle=(place * 2, (4, 4)), linewidth=1.1)
+        promised = np.minimum(counts, track.bound)
+        axes.plot(counts, promised, color=colour, linestyle=(place * 2, (4, 4)), linewidth=1.1)
+    if few and (above := sorted({track.bound for track in panel.tracks if track.bound > FEW})):
+        listed = ", ".join(f"{bound:,.0f}" for bound in above)
+        axes.text(
+            0.5, 0.98, f"promises above this axis:\n{listed}", transform=axes.transAxes, ha="center", va="top",
+            fontsize=8, color="0.35",
+        )  # fmt: skip
     if panel.forced is not None:
         counts = panel.tracks[0].counts
         axes.plot(

@@ -1,16 +1,22 @@
 """What is known of each agent in a run of one example; :mod:`streamlearn.replays.skipping` says why it is exact."""
 
+# Counts are read and moved where the agents hold them: by saved states each skip would cost milliseconds.
+# ruff: noqa: SLF001
+
 from __future__ import annotations
 
 import abc
 import copy
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 Stretch = tuple[int, int]
 """Consecutive rounds: the first, counted from 0, and how many."""
+
+_MOST_DRAWN: Final = 4096
+"""Rounds whose keyed draws are looked at before the other part of a combination is asked again."""
 
 
 class Steady(abc.ABC):
@@ -18,11 +24,15 @@ class Steady(abc.ABC):
 
     @abc.abstractmethod
     def rounds(self, x: Any, y: Any, most: int) -> int:
-        """Return for how many rounds of (x, y), at most ``most``, no answer changes; 0 to have a round played."""
+        """Return how many rounds of (x, y), at most ``most``, can pass at once; 0 to have a round played."""
 
     @abc.abstractmethod
     def skip(self, x: Any, y: Any, rounds: int) -> Iterable[Stretch]:
         """Let so many rounds pass, as many as :meth:`rounds` said or fewer; return the wrong ones, from 0."""
+
+    def is_constant(self, x: Any) -> bool:  # noqa: ARG002 - for whom it concerns
+        """Return whether the answer is the same in all rounds that :meth:`rounds` lets pass."""
+        return True
 
 
 class Unknown(Steady):
@@ -43,7 +53,7 @@ class Answering(Steady):
     Parameters
     ----------
     agent
-        It, with no round that awaits its label.
+        It.
     """
 
     def __init__(self, agent: Any) -> None:
@@ -59,15 +69,6 @@ class Answering(Steady):
     def advance(self, x: Any, y: Any, rounds: int) -> None:
         """Bring the counts forward."""
 
-    def load(self, body: dict[str, Any]) -> None:
-        """Take on another body of the same state."""
-        self.agent.load_state_dict({**self.agent.state_dict(), "body": body})
-
-    def body(self) -> dict[str, Any]:
-        """Return the state without its envelope; the agent has no part in it any more."""
-        found: dict[str, Any] = self.agent.state_dict()["body"]
-        return found
-
 
 class OfSOA(Answering):
     """SOA.
@@ -80,24 +81,23 @@ class OfSOA(Answering):
 
     def rounds(self, x: Any, y: Any, most: int) -> int:
         """Return all, where a hypothesis would neither be lost nor all of them."""
-        body = self.body()
-        kept = self._kept(body["space"], x, y)
-        return most if not body["rounds"]["pending"] and kept in (None, body["space"]) else 0
+        agent = self.agent
+        if agent._rounds._pending:
+            return 0
+        return most if agent._space is None or self._kept(x, y) in (None, agent._space) else 0
 
-    def _kept(self, space: Any, x: Any, y: Any) -> Any:
-        """Return the version space after (x, y), as plain data; None where nothing would be consistent."""
-        left = self.agent.hypotheses.from_plain(space).restrict(x, bool(y))
-        return None if left is None else left.to_plain()
+    def _kept(self, x: Any, y: Any) -> Any:
+        """Return the version space after (x, y), the same object if nothing is lost; None if it would be empty."""
+        return self.agent._space.restrict(x, bool(y))
 
     def advance(self, x: Any, y: Any, rounds: int) -> None:
         """Play one round, and let every count grow in each of the others as it grew in that."""
-        before = self.body()
-        self.agent.learn_one(x, y)
-        after = self.body()
-        after["rounds"]["unnumbered"] += rounds - 1
-        for count in ("contradictions", "unknown"):
-            after[count] += (rounds - 1) * (after[count] - before[count])
-        self.load(after)
+        agent = self.agent
+        before = (agent.contradictions, agent.unknown)
+        agent.learn_one(x, y)
+        agent._rounds._unnumbered += rounds - 1
+        agent.contradictions += (rounds - 1) * (agent.contradictions - before[0])
+        agent.unknown += (rounds - 1) * (agent.unknown - before[1])
 
 
 class OfSubsampledSOA(OfSOA):
@@ -114,33 +114,47 @@ class OfSubsampledSOA(OfSOA):
     def __init__(self, agent: Any, generator: np.random.Generator | None) -> None:
         super().__init__(agent)
         self.generator = generator
-        self.wait = 0
+        self.wait: int | None = None
 
     def rounds(self, x: Any, y: Any, most: int) -> int:
-        """Return all, where retaining changes nothing; else those up to the next retained, where it may be drawn."""
-        self.wait = 0
-        body = self.body()
-        if body["rounds"]["pending"]:
+        """Return all, where retaining changes nothing; else those up to the next retained, it included."""
+        agent = self.agent
+        self.wait = None
+        if agent._rounds._pending:
             return 0
-        if body["space"] is None:
+        if agent._space is None:
             return most
-        if not self.agent.hypotheses.knows(x):
+        if not agent.hypotheses.knows(x):
             return 0  # retained rounds are counted, and which ones these are is for the agent to draw
-        if self._kept(body["space"], x, y) == body["space"]:
+        if self._kept(x, y) is agent._space:
             return most
         if self.generator is None:
-            return 0
-        self.wait = int(self.generator.geometric(float(self.agent.gamma)))
+            return self._until_retained(x, y, most)
+        self.wait = int(self.generator.geometric(float(agent.gamma)))
         return min(self.wait, most)
+
+    def _until_retained(self, x: Any, y: Any, most: int) -> int:
+        """Return the rounds up to the first that a copy of the agent retains, not all of them looked at."""
+        trial, counter = copy.copy(self.agent), copy.deepcopy(self.agent._rounds)
+        learn, space, answer = trial._learn, trial._space, counter.answer
+        most = min(most, _MOST_DRAWN)
+        for wait in range(1, most + 1):
+            learn(x, y, answer(None))
+            if trial._space is not space:
+                return wait
+        return most
 
     def advance(self, x: Any, y: Any, rounds: int) -> None:
         """Bring the count of rounds forward, and retain the last if its time has come."""
-        body = self.body()
-        body["rounds"]["unnumbered"] += rounds
+        agent = self.agent
+        agent._rounds._unnumbered += rounds - 1
+        if self.generator is None:
+            agent.learn_one(x, y)  # draws, and retains where it retained ahead of time
+            return
+        agent._rounds._unnumbered += 1
         if rounds == self.wait:
-            body["space"] = self._kept(body["space"], x, y)
-            body["contradictions"] += body["space"] is None
-        self.load(body)
+            agent._space = self._kept(x, y)
+            agent.contradictions += agent._space is None
 
 
 class OfCandidates(Answering):
@@ -154,35 +168,37 @@ class OfCandidates(Answering):
 
     def rounds(self, x: Any, y: Any, most: int) -> int:
         """Return all, where a round would leave candidates, replacements and batch as they are."""
-        before = self.body()
-        if before["rounds"]["waiting"]:
+        agent = self.agent
+        if agent._waiting:
             return 0
-        trial = copy.deepcopy(self.agent, {id(self.agent.plan): self.agent.plan})  # plans do not change
-        trial.learn_one(x, y)
-        after = trial.state_dict()["body"]
-        parts = ("selector", "base", "links", "batch")
-        return most if all(before[part] == after[part] for part in parts) else 0
+        memo = agent._noted(x, agent._sequence + 1)
+        if memo is None:
+            return most  # no instance of the class
+        if memo.disagreements:
+            return 0
+        return most if self._all_chosen() or agent._view(x).bits[-1] is y else 0
+
+    def _all_chosen(self) -> bool:
+        agent = self.agent
+        return agent._chosen == agent.plan.candidates or bool(agent._selector.exhausted)
 
     def advance(self, x: Any, y: Any, rounds: int) -> None:
         """Play one round, and let counts and times grow as they do in every other."""
-        before = self.body()
-        self.agent.learn_one(x, y)
-        after = self.body()
+        agent = self.agent
         more = rounds - 1
-        resolved = after["resolved"]
-        counted = resolved - before["resolved"]
-        after["rounds"]["asked"] += more
-        after["resolved"] += more * counted
-        known = len(before["past"]["seen"])
-        for place, seen in enumerate(after["past"]["seen"]):
-            old = before["past"]["seen"][place]["counts"] if place < known else [0] * 4
-            for entry, count in enumerate(old):
-                if seen["counts"][entry] > count:
-                    seen["counts"][entry] += more
-                    times = seen["first"][entry % 2]
-                    room = min(more, self.agent.plan.batch - len(times))
-                    times.extend(range(resolved + 1, resolved + 1 + room))
-        self.load(after)
+        agent.learn_one(x, y)
+        agent._sequence += more
+        view = agent._view(x)
+        if view.identity is None:
+            return
+        first = agent._resolved + 1
+        agent._resolved += more
+        if self._all_chosen():
+            return
+        seen = agent._past._seen[view.identity]
+        seen.counts[2 * agent.predict_one(x) + y] += more
+        times = seen.first[y]
+        times.extend(range(first, first + min(more, agent.plan.batch - len(times))))
 
 
 class OfCombine(Answering):
@@ -205,35 +221,51 @@ class OfCombine(Answering):
         self.parts = (first, second)
         self.generator = generator
 
+    def is_constant(self, x: Any) -> bool:
+        """Return whether the parts agree, which leaves nothing to draw."""
+        return self._are_constant(x) and len(set(self._bits(x))) == 1
+
     def rounds(self, x: Any, y: Any, most: int) -> int:
-        """Return those that leave both parts' bits, if they agree or it may be drawn whom to follow."""
-        if self.generator is None and len(set(self._bits(x))) > 1:
+        """Return those that leave both parts' bits."""
+        if self.agent._waiting or not self._are_constant(x):
             return 0
+        if self.generator is None and not self.is_constant(x):
+            most = min(most, _MOST_DRAWN)
         for part in self.parts:
             most = part.rounds(x, y, most) if most else 0
-        return 0 if self.body()["rounds"]["waiting"] else most
+        return most
 
     def skip(self, x: Any, y: Any, rounds: int) -> Iterable[Stretch]:
         """Let rounds pass; where the parts disagree, draw in which of them the wrong one is followed."""
-        first, second = self._bits(x)
-        wrong = [(0, rounds)] if first == second != y else []
-        if first != second and self.generator is not None:
-            right, left = (self.agent.delay + count for count in self.agent.right[:: 1 if first == y else -1])
-            wrong = [(at, 1) for at in thinned(right, left, rounds, self.generator)]
-        self.advance(x, y, rounds)
-        if first != second:
-            body = self.body()
-            body["first_right" if first == y else "second_right"] += rounds
-            self.load(body)
-        return wrong
-
-    def advance(self, x: Any, y: Any, rounds: int) -> None:
-        """Bring both parts and the count of rounds forward."""
+        agent, bits = self.agent, self._bits(x)
         for part in self.parts:
             part.skip(x, y, rounds)
-        body = self.body()
-        body["rounds"]["asked"] += rounds
-        self.load(body)
+        if bits[0] == bits[1]:
+            agent._sequence += rounds
+            return [(0, rounds)] if bits[0] != y else []
+        if self.generator is None:
+            return [(at, 1) for at in range(rounds) if self._drawn(x, y, bits) != y]
+        right = agent.right
+        better = 0 if bits[0] == y else 1
+        wrong = thinned(agent.delay + right[better], agent.delay + right[1 - better], rounds, self.generator)
+        agent._sequence += rounds
+        agent.right = (right[0] + rounds * (1 - better), right[1] + rounds * better)
+        return [(at, 1) for at in wrong]
+
+    def advance(self, x: Any, y: Any, rounds: int) -> None:
+        """Let rounds pass; that some are wrong is nothing to whoever asks for this."""
+        self.skip(x, y, rounds)
+
+    def _drawn(self, x: Any, y: bool, bits: tuple[bool, bool]) -> bool:
+        """Return the answer of one round, and take in its label, as the agent itself does."""
+        agent = self.agent
+        agent._sequence += 1
+        answer: bool = agent._chosen(bits, agent._sequence)
+        agent._resolve(x, y, bits)
+        return answer
+
+    def _are_constant(self, x: Any) -> bool:
+        return all(part.is_constant(x) for part in self.parts)
 
     def _bits(self, x: Any) -> tuple[bool, bool]:
         return bool(self.agent.first.predict_one(x)), bool(self.agent.second.predict_one(x))

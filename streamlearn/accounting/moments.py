@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from streamlearn.priors.base import Floats
 from streamlearn.rounding import OUT_OF
+
+Levels: TypeAlias = npt.NDArray[np.uint64]
 
 SLACK = 1e-7
 """Added to every exponent: far above the rounding errors of the sums of doubles here."""
@@ -161,14 +165,23 @@ def step(order: Floats | float, below: Floats, above: Floats) -> Floats:
     >>> moments.step(2.0, np.array([0.0]), np.array([0.5])).round(4).tolist()
     [0.182]
     """
-    log_p, log_not_p = -np.logaddexp(0.0, -below), -np.logaddexp(0.0, below)
-    log_q, log_not_q = -np.logaddexp(0.0, -above), -np.logaddexp(0.0, above)
+    return pair(order, bit_logs(below), bit_logs(above))
+
+
+def bit_logs(odds: Floats) -> tuple[Floats, Floats]:
+    """Return the logarithms of a bit's two chances, given its log-odds."""
+    return -np.logaddexp(0.0, -odds), -np.logaddexp(0.0, odds)
+
+
+def pair(order: Floats | float, one: tuple[Floats, Floats], other: tuple[Floats, Floats]) -> Floats:
+    """Return what :func:`step` does, from the logarithms of the chances under P and under Q."""
+    (log_p, log_not_p), (log_q, log_not_q) = one, other
     return np.asarray(
         np.logaddexp(log_p + order * (log_p - log_q), log_not_p + order * (log_not_p - log_not_q))
     )
 
 
-def mirror(order: Floats, ramp: Sequence[int]) -> Floats:
+def mirror(order: Floats, ramp: Sequence[int] | Levels) -> Floats:
     """Return the log-moments of a Mirror: its ramp against the same ramp a round later, the larger direction.
 
     The parts at the two ends, where one law gives a bit for certain, are apart: see :func:`mirror_mass`.
@@ -193,19 +206,23 @@ def mirror(order: Floats, ramp: Sequence[int]) -> Floats:
     >>> moments.mirror(np.array([1.0]), [2**62, 2**63, 3 * 2**62]).round(4).tolist()
     [0.5108]
     """
-    chance = _logs(ramp)
-    against = _logs([OUT_OF - level for level in ramp])
+    whole = np.asarray(ramp, dtype=np.uint64)
+    others = np.uint64(0) - whole  # modulo 2^64
+    symmetric = np.array_equal(others[::-1], whole)  # then both directions are the same sum, in another order
+    chance = _logs(whole)
+    against = chance[::-1] if symmetric else _logs(others)
     up, down = np.zeros(len(order)), np.zeros(len(order))
     block = max(1, _BLOCK // len(order))
     for start in range(0, len(ramp) - 1, block):
         stop = min(start + block, len(ramp) - 1)
         up += _pairs(order, chance, against, slice(start, stop), slice(start + 1, stop + 1))
-        down += _pairs(order, chance, against, slice(start + 1, stop + 1), slice(start, stop))
+        if not symmetric:
+            down += _pairs(order, chance, against, slice(start + 1, stop + 1), slice(start, stop))
     uneven = abs(float(chance[-1] - against[0]))  # 0 for a symmetric ramp
-    return np.asarray(np.maximum(up, down) + order * uneven)
+    return np.asarray((up if symmetric else np.maximum(up, down)) + order * uneven)
 
 
-def mirror_mass(ramp: Sequence[int]) -> int:
+def mirror_mass(ramp: Sequence[int] | Levels) -> int:
     """Return the probability, out of 2^64, that a Mirror's bit at an end of its ramp gives a shift away for certain.
 
     Parameters
@@ -224,11 +241,11 @@ def mirror_mass(ramp: Sequence[int]) -> int:
     >>> moments.mirror_mass([2**60, 2**63, 15 * 2**60]) == 2**60
     True
     """
-    return max(ramp[0], OUT_OF - ramp[-1]) if ramp else OUT_OF
+    return max(int(ramp[0]), OUT_OF - int(ramp[-1])) if len(ramp) else OUT_OF
 
 
-def _logs(levels: Sequence[int]) -> Floats:
-    return np.log(np.array(levels, dtype=np.float64)) - 64.0 * math.log(2.0)
+def _logs(levels: Levels) -> Floats:
+    return np.log(levels.astype(np.float64)) - 64.0 * math.log(2.0)
 
 
 def _pairs(order: Floats, chance: Floats, against: Floats, of: slice, to: slice) -> Floats:

@@ -16,13 +16,14 @@ import numpy as np
 from streamlearn.accounting.pld import LossDistribution
 from streamlearn.errors import ParameterError, SizeError
 from streamlearn.priors.base import Floats
-from streamlearn.rounding import OUT_OF, check_epsilon
+from streamlearn.rounding import OUT_OF, as_float, check_epsilon
 
 Point: TypeAlias = tuple[float, float]
 """The shape of a ramp as it is searched for: ln(p_1/δ), ln(growth/ε)."""
 LONGEST = 1_000_000
 """The longest ramp that is looked for."""
 
+_LEAST_EPSILON, _MOST_EPSILON = 1e-6, 500.0
 _MIRRORED = 2.0**-50  # a ramp this near to its mirror image is meant to be it
 _ENUMERATED = 18  # a ramp up to this long is evaluated outcome by outcome
 _POLISHED = 5_000  # up to this length the shape is tuned by certificates, too
@@ -158,7 +159,7 @@ def shortest(epsilon: float, delta: float) -> Floats:
     Parameters
     ----------
     epsilon, delta
-        The target, 0 < ε < ∞ and 0 < δ < 1.
+        The target, 1e-6 <= ε <= 500 and 2^-60 <= δ < 1.
 
     Returns
     -------
@@ -196,16 +197,17 @@ def check_target(epsilon: object, delta: object) -> None:
     Raises
     ------
     ParameterError
-        Unless 0 < ε < ∞ and 0 < δ < 1.
+        Unless 1e-6 <= ε <= 500 and 2^-60 <= δ < 1.
     """
     level = check_epsilon(epsilon)
-    if not 0.0 < level < math.inf:
+    if not _LEAST_EPSILON <= level <= _MOST_EPSILON:
         raise ParameterError(
-            f"epsilon must lie in (0, ∞), got {level}; a ramp of finite length cannot hide more"
+            f"epsilon must lie in [{_LEAST_EPSILON:g}, {_MOST_EPSILON:g}] for a ramp, got {level}; take one in between"
         )
-    if isinstance(delta, bool) or not isinstance(delta, int | float) or not 0.0 < delta < 1.0:
+    least = as_float(delta)
+    if least is None or not 2.0**-60 <= least < 1.0:
         raise ParameterError(
-            f"delta must be a number in (0, 1), got {delta!r}; no ramp of finite length has δ = 0"
+            f"delta must be a number in [2^-60, 1), got {delta!r}; chances are integers out of 2^64, take 1e-15 or more"
         )
 
 

@@ -28,8 +28,11 @@ _NUMBERS_FROM = 10**9
 _DELAY = 10
 
 
-def _require_bounded(trial: Trial, advance: Callable[[Any, int], None], what: str) -> None:
-    """Refuse an agent that grows over each doubling; ``advance(agent, i)`` is the i-th event."""
+def _require_bounded(
+    trial: Trial, advance: Callable[[Any, int], None], what: str, last: int | None = None
+) -> None:
+    """Refuse an agent that grows over each doubling; ``advance(agent, i)`` is the i-th event, ``last`` the most."""
+    last = LAST if last is None else last
     agent = trial.fresh()
     events = itertools.count()
 
@@ -40,7 +43,7 @@ def _require_bounded(trial: Trial, advance: Callable[[Any, int], None], what: st
 
     count = FIRST
     sizes = run(count)
-    while count < LAST:
+    while count < last:
         larger = run(count)
         count *= 2
         if all(now <= before + ROOM for before, now in zip(sizes, larger, strict=True)):
@@ -66,14 +69,15 @@ def check_long_streams_fill_no_memory(trial: Trial) -> None:
 
 
 def check_late_labels_fill_no_memory(trial: Trial) -> None:
-    """Require that rounds that are asked by number and labelled ten rounds later are forgotten."""
+    """Require that rounds asked by number and labelled ten rounds later, or as late as may be, are forgotten."""
     events = trial.events
+    delay = trial.at_once(_DELAY + 1) - 1
 
     def advance(agent: Any, i: int) -> None:
         agent.predict_one(own(events[i % len(events)][0]), round=_NUMBERS_FROM + i)
-        if i >= _DELAY:
-            x, y = events[(i - _DELAY) % len(events)]
-            agent.learn_one(own(x), y, round=_NUMBERS_FROM + i - _DELAY)
+        if i >= delay:
+            x, y = events[(i - delay) % len(events)]
+            agent.learn_one(own(x), y, round=_NUMBERS_FROM + i - delay)
 
     _require_bounded(trial, advance, "rounds that are labelled late")
 
@@ -89,7 +93,14 @@ def check_missing_labels_fill_no_memory(trial: Trial) -> None:
         agent.predict_one(own(events[i % len(events)][0]))
 
     _require_bounded(trial, unnumbered, "predictions without labels")
-    _require_bounded(trial, numbered, "rounds whose label never comes")
+    _require_bounded(trial, numbered, "rounds whose label never comes", _most_missing(trial))
+
+
+def _most_missing(trial: Trial) -> int:
+    """Return by when what is held must have stopped growing: soon after ``max_delay`` rounds, where there is one."""
+    if not hasattr(trial.agent, "max_delay"):
+        return LAST
+    return min(LAST, max(4 * FIRST, 4 * trial.at_once(LAST)))
 
 
 CHECKS: list[Callable[[Trial], None]] = [

@@ -70,13 +70,30 @@ class Trial:
         _ = self.parameters
         return Base.clone(self.agent, changed or None)
 
+    def at_once(self, most: int) -> int:
+        """Return how many rounds may await their labels at once, ``most`` unless the agent's ``max_delay`` says fewer.
+
+        Raises
+        ------
+        Unmet
+            If the agent has a ``max_delay`` that is no whole number >= 0.
+        """
+        delay = getattr(self.agent, "max_delay", most)
+        if isinstance(delay, bool) or not isinstance(delay, int) or delay < 0:
+            raise Unmet(
+                "max_delay to be how many rounds late a label may be",
+                type(delay).__name__,
+                "let streamlearn.ordered.check_max_delay read it",
+            )
+        return min(most, delay + 1)
+
     @cached_property
     def moves(self) -> list[Move]:
         """A run through the contract: for a predictor prompt, late and missing labels, for a stopper a stop."""
         if isinstance(self.agent, Stopper):
             return _episode(self.fresh())
         half = len(self.events) // 2
-        return [*_prompt(self.events[:half]), *_numbered(self.events[half:])]
+        return [*_prompt(self.events[:half]), *_numbered(self.events[half:], self.at_once(len(_BLOCK)))]
 
     def used(self) -> tuple[Any, list[Move]]:
         """Return an agent in the middle of its run, and the rest of the run."""
@@ -118,12 +135,13 @@ def _prompt(events: list[Event]) -> Iterable[Move]:
         yield learning(x, y)
 
 
-def _numbered(events: list[Event]) -> Iterable[Move]:
-    """Yield blocks of four rounds: asked in order, labelled out of order; every second block lacks one label."""
-    for start in range(0, len(events) - 3, 4):
-        for i in range(start, start + 4):
+def _numbered(events: list[Event], size: int) -> Iterable[Move]:
+    """Yield blocks of so many rounds: asked in order, labelled out of order; every second block lacks one label."""
+    order = [place for place in _BLOCK if place < size]
+    for number, start in enumerate(range(0, len(events) - size + 1, size)):
+        for i in range(start, start + size):
             yield predicting(events[i][0], round=i)
-        for place in _BLOCK[: 4 - start // 4 % 2]:
+        for place in order[: size - number % 2]:
             yield learning(*events[start + place], round=start + place)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from streamlearn.planning.asking import candidate_plan, private_plan
+from streamlearn.planning.combination import Combination
 from streamlearn.planning.paper import PaperPlan, paper_plan
-from streamlearn.planning.plan import Combination, Plan
+from streamlearn.planning.plan import Plan
 
 __all__ = ["Combination", "PaperPlan", "Plan", "candidate_plan", "paper_plan", "private_plan"]

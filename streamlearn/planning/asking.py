@@ -11,12 +11,14 @@ import numpy as np
 
 from streamlearn.accounting import acceptance
 from streamlearn.accounting.combining import smallest_delay
+from streamlearn.accounting.moments import Levels
 from streamlearn.errors import ParameterError, SizeError
 from streamlearn.hypotheses.base import HypothesisClass, check_class
 from streamlearn.ordered import check_max_delay
 from streamlearn.planning.certificate import Certificate, candidate_delta
+from streamlearn.planning.combination import Combination
 from streamlearn.planning.crossing import crossover
-from streamlearn.planning.plan import Combination, Plan, schedule
+from streamlearn.planning.plan import Plan, schedule
 from streamlearn.planning.search import ALONE, PAPER, Proposal, Shares, Task, batch_of, search
 from streamlearn.planning.shape import levels
 from streamlearn.priors.base import Floats
@@ -78,7 +80,8 @@ def candidate_plan(
     failing = as_float(delta if beta is None else beta)
     if failing is None or not 0.0 < failing < 1.0:
         raise ParameterError(f"beta must lie in (0, 1), got {beta!r}; it is how often the bound may fail")
-    return _candidate_plan(cls, float(epsilon), float(delta), mode, failing, check_max_delay(max_delay))
+    used = scheme(cls, mode).mode  # the default and its name are one plan
+    return _candidate_plan(cls, float(epsilon), float(delta), used, failing, check_max_delay(max_delay))
 
 
 def private_plan(
@@ -124,7 +127,8 @@ def private_plan(
     check_target(cls, epsilon, delta)
     if split not in ("optimised", "paper"):
         raise ParameterError(f"split must be 'optimised' or 'paper', got {split!r}")
-    return _private_plan(cls, float(epsilon), float(delta), mode, check_max_delay(max_delay), split)
+    used = scheme(cls, mode).mode  # as above
+    return _private_plan(cls, float(epsilon), float(delta), used, check_max_delay(max_delay), split)
 
 
 def check_target(cls: HypothesisClass, epsilon: float, delta: float | None) -> None:
@@ -156,9 +160,12 @@ def check_target(cls: HypothesisClass, epsilon: float, delta: float | None) -> N
         )
 
 
+_WIDEST = 8.0  # by how much the logarithm of a price is moved at once
+
+
 @lru_cache(maxsize=256)
 def _candidate_plan(
-    cls: HypothesisClass, epsilon: float, delta: float, mode: str | None, beta: float, max_delay: int
+    cls: HypothesisClass, epsilon: float, delta: float, mode: str, beta: float, max_delay: int
 ) -> Plan:
     task = Task(scheme(cls, mode), cls.dimension, epsilon, delta, beta, max_delay)
     _, proposal = _found(task, ALONE)
@@ -167,7 +174,7 @@ def _candidate_plan(
 
 @lru_cache(maxsize=256)
 def _private_plan(
-    cls: HypothesisClass, epsilon: float, delta: float, mode: str | None, max_delay: int, split: Split
+    cls: HypothesisClass, epsilon: float, delta: float, mode: str, max_delay: int, split: Split
 ) -> Plan:
     task = Task(scheme(cls, mode), cls.dimension, epsilon, delta, delta, max_delay)
     shares, proposal = _found(task, PAPER if split == "paper" else None)
@@ -205,32 +212,33 @@ def _rounded(
     eta, batch = _least_eta(task, proposal), proposal.batch
     chances = acceptance.ramp(proposal.alpha, proposal.apart)
 
-    def certified(ramp: tuple[int, ...], near: Floats) -> Certificate:
+    def certified(ramp: Levels, near: Floats) -> Certificate:
         return candidate_delta(
             used, epsilon=epsilon, eta=eta, batch=batch, alpha=proposal.alpha, acceptance=chances, ramp=ramp,
             orders=proposal.order * near,
         )  # fmt: skip
 
-    def over(ramp: tuple[int, ...]) -> float:
+    def over(ramp: Levels) -> float:
         return math.log(certified(ramp, _FEW).delta / delta)
 
     ramp = _shortest(proposal, over)
     delays = schedule(used.steps, batch, len(chances) - 1, len(ramp), late)
     plan = Plan(
         cls.digest, cls.dimension, task.epsilon, task.delta, used.mode, used.steps, batch, eta, proposal.alpha,
-        certified(ramp, _MANY).order, chances, delays, ramp, task.beta, late, combination, crossover(task, shares),
+        certified(ramp, _MANY).order, chances, delays, tuple(ramp.tolist()), task.beta, late, combination,
+        crossover(task, shares),
     )  # fmt: skip
     plan.certify(cls)
     return plan
 
 
-def _shortest(proposal: Proposal, over: Callable[[tuple[int, ...]], float]) -> tuple[int, ...]:
+def _shortest(proposal: Proposal, over: Callable[[Levels], float]) -> Levels:
     """Return about the shortest ramp that keeps the privacy, by secants over the logarithm of the price.
 
     ``over`` says by how much the logarithm of a ramp's δ is above what it may be.
     """
 
-    def ramp_at(log_price: float) -> tuple[int, ...]:
+    def ramp_at(log_price: float) -> Levels:
         return levels(proposal.first, proposal.order, math.exp(log_price) / 2.0)
 
     low = math.log(proposal.price)
@@ -238,12 +246,18 @@ def _shortest(proposal: Proposal, over: Callable[[tuple[int, ...]], float]) -> t
     at_low = over(best)
     at_high, rise = at_low, 0.01
     while at_high > 0.0:
+        if rise > _WIDEST:
+            raise SizeError(
+                "no ramp was found that keeps the privacy asked for; take a smaller epsilon, whose plan keeps it too"
+            )
         low, at_low = high, at_high
         high += rise
         rise *= 2.0
         best = ramp_at(high)
         at_high = over(best)
     while at_low <= 0.0:
+        if rise > _WIDEST:
+            return best  # its steps are as large as any that are thought of
         high, at_high = low, at_low
         low -= rise
         rise *= 2.0

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -40,7 +41,9 @@ class Certificate(NamedTuple):
     order: float
 
 
-def mass_apart(scheme: Scheme, alpha: float, acceptance: Sequence[int], ramp: Sequence[int]) -> float:
+def mass_apart(
+    scheme: Scheme, alpha: float, acceptance: Sequence[int], ramp: Sequence[int] | moments.Levels
+) -> float:
     """Return the probability that some acceptance or Mirror leaves what log-moments can bound.
 
     Parameters
@@ -57,16 +60,22 @@ def mass_apart(scheme: Scheme, alpha: float, acceptance: Sequence[int], ramp: Se
     float
         1 - ((1 - b)(1 - p_1))^N, b the least that makes the acceptance (α, b)-close; rounded up.
     """
-    b = Fraction(min(steps.mass(acceptance, alpha), OUT_OF), OUT_OF)
+    b = Fraction(min(_acceptance_mass(tuple(acceptance), alpha), OUT_OF), OUT_OF)
     p = Fraction(moments.mirror_mass(ramp), OUT_OF)
-    if b >= 1 or p >= 1:
+    if float(b) >= 1.0 or float(p) >= 1.0:
         return 1.0
     kept = scheme.steps * (math.log1p(-float(b)) + math.log1p(-float(p)))
     return min(1.0, -math.expm1(kept * _UP) * _UP)
 
 
+@lru_cache(maxsize=4)
+def _acceptance_mass(acceptance: tuple[int, ...], alpha: float) -> int:
+    """Return ``acceptance.mass``; a search asks for one again and again, while only the ramp changes."""
+    return steps.mass(acceptance, alpha)
+
+
 def log_moments(
-    scheme: Scheme, eta: float, alpha: float, ramp: Sequence[int], orders: Floats
+    scheme: Scheme, eta: float, alpha: float, ramp: Sequence[int] | moments.Levels, orders: Floats
 ) -> tuple[Floats, Floats, Floats]:
     """Return the log-moments of the selection, of all N acceptances and of all N Mirrors.
 
@@ -98,7 +107,7 @@ def candidate_delta(
     batch: int,
     alpha: float,
     acceptance: Sequence[int],
-    ramp: Sequence[int],
+    ramp: Sequence[int] | moments.Levels,
     orders: Floats = ALL_ORDERS,
 ) -> Certificate:
     """Return a δ at which candidate replacement is (ε, δ)-jointly private, and the order that shows it.

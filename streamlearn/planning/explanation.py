@@ -149,7 +149,7 @@ def _formulas(plan: Plan) -> list[str]:
         lines += [
             (
                 f"γ = {parts.gamma:.4g}: subsampled SOA is (0, γ)-private, errs at most d(1/γ + P) = "
-                f"{_number(plan.dimension * (1 / parts.gamma + late))} times in expectation"
+                f"{_number(plan.dimension * (parts.mistakes_a_level + late))} times in expectation"
             ),
             (
                 f"D = {parts.head_start:,}: head start of the combining rule, the least certified at "

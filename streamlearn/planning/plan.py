@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -15,43 +17,13 @@ from streamlearn.errors import ParameterError, PlanError
 from streamlearn.hypotheses.base import HypothesisClass, check_class
 from streamlearn.ordered import check_max_delay
 from streamlearn.planning.certificate import candidate_delta, levels_of
+from streamlearn.planning.combination import Combination
+from streamlearn.planning.numbers import check_numbers
 from streamlearn.privacy import Guarantee
 from streamlearn.rounding import OUT_OF, as_float
 from streamlearn.selection import scheme
 
 _ALPHAS = np.geomspace(1e-3, 10.0, 60)
-
-
-@dataclasses.dataclass(frozen=True)
-class Combination:
-    """How candidate replacement is combined with subsampled SOA (Theorem 3).
-
-    Parameters
-    ----------
-    epsilon, delta
-        The privacy of candidate replacement alone.
-    gamma
-        The retention probability γ of subsampled SOA, which is (0, γ)-private.
-    rule_epsilon, rule_delta
-        The privacy of the combining rule alone.
-    head_start
-        D of the combining rule.
-
-    Examples
-    --------
-    >>> from streamlearn.hypotheses import Point3
-    >>> from streamlearn.planning import private_plan
-    >>> parts = private_plan(Point3(), 1.0, 1e-3).combination
-    >>> parts.epsilon + parts.rule_epsilon <= 1.0, parts.delta + parts.gamma + parts.rule_delta <= 1e-3
-    (True, True)
-    """
-
-    epsilon: float
-    delta: float
-    gamma: float
-    rule_epsilon: float
-    rule_delta: float
-    head_start: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -207,6 +179,11 @@ class Plan:
         """Which constants: our own. The paper's are :func:`~streamlearn.planning.paper_plan`'s."""
         return "tight"
 
+    @cached_property
+    def digest(self) -> str:
+        """A short, stable name of the plan, worked out once: that of its JSON text."""
+        return hashlib.blake2b(self.to_json().encode(), digest_size=16).hexdigest()
+
     @property
     def mirror_length(self) -> int:
         """L: the disagreements over which Mirror's ramp rises."""
@@ -226,13 +203,13 @@ class Plan:
     def expected_mistakes(self) -> float:
         """The most expected mistakes on any realisable stream; infinite for candidate replacement alone.
 
-        3(B + β·d·(1/γ + P)) + 2D + P.
+        3(B + β·d·(1/γ + P)) + 2D + P, γ as it is drawn: rounded down to a multiple of 2^-64.
         """
         parts = self.combination
         if parts is None:
             return math.inf
         late = self.max_delay
-        failing = self.beta * self.dimension * (1.0 / parts.gamma + late)
+        failing = self.beta * self.dimension * (parts.mistakes_a_level + late)
         return 3.0 * (self.mistake_bound + failing) + 2.0 * parts.head_start + late
 
     @property
@@ -276,6 +253,9 @@ class Plan:
         if Fraction(parts.epsilon) + Fraction(parts.rule_epsilon) > Fraction(self.epsilon):
             return 1.0
         rule = rule_delta(parts.head_start, parts.rule_epsilon, self.max_delay)
+        # Each part keeps what is said of it; the slack is for sums of doubles in another order.
+        if own > parts.delta * (1.0 + 1e-9) or rule > parts.rule_delta * (1.0 + 1e-9):
+            return 1.0
         # Rounded up to the next double: the sum of three is within two roundings.
         return min(1.0, (own + parts.gamma + rule) * (1.0 + 1e-15))
 
@@ -292,6 +272,7 @@ class Plan:
         PlanError
             If it is for another class, or some part does not keep its promise.
         """
+        check_numbers(self)
         found = self.certified_delta(hypotheses)
         if found > self.delta:
             raise PlanError(
@@ -313,8 +294,8 @@ class Plan:
             raise PlanError(f"the plan does not fit {self.class_digest}; make it anew")
         if (
             self.candidates == used.steps
-            and 0.0 < self.beta < 1.0
-            and used.batch(self.eta, self.beta) > self.batch
+            and self.beta < 1.0
+            and (self.beta <= 0.0 or used.batch(self.eta, self.beta) > self.batch)
         ):
             raise PlanError(
                 f"batches of {self.batch} fail more often than β = {self.beta:g}; make the plan anew"

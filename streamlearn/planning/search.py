@@ -20,6 +20,7 @@ from streamlearn.selection.exponential import LEAST_ETA
 
 _FORBIDDEN = 1e300
 _LEAST_PRICE, _MOST_PRICE = -5.0, 30.0  # logarithms
+_NEWTON = 10  # steps before the root is sought by halving
 _ALPHAS = np.geomspace(1e-6, 3.0, 600)
 
 
@@ -142,11 +143,14 @@ def propose(
 def _priced(parts: Callable[[float], tuple[float, Proposal]]) -> Proposal | None:
     """Return the proposal that spends what it may: by Newton's steps: ln spent falls half as fast as ln price rises.
 
-    A step that leaves what is known to hold the root becomes a halving.
+    A step that leaves what is known to hold the root becomes a halving, as do all after many: where the spending
+    jumps, Newton's steps creep.
     """
     low, high, at = _LEAST_PRICE, _MOST_PRICE, 8.0
     kept: Proposal | None = None
+    steps = 0
     while high - low > 0.01:
+        steps += 1
         over, found = parts(at)
         if over <= 0.0:
             high, kept = at, found
@@ -155,7 +159,7 @@ def _priced(parts: Callable[[float], tuple[float, Proposal]]) -> Proposal | None
         if abs(over) < 2e-3:
             return found
         at += over / 0.5
-        if not low < at < high:
+        if steps > _NEWTON or not low < at < high:
             at = (low + high) / 2.0
     return kept
 

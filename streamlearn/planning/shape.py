@@ -74,7 +74,7 @@ def shape(first: float, order: float, price: float, points: int = 60) -> Shape:
     return Shape(odds, rounds, float((spacing * (costs[1:] + costs[:-1]) / 2.0).sum()))
 
 
-def levels(first: float, order: float, price: float) -> tuple[int, ...]:
+def levels(first: float, order: float, price: float) -> moments.Levels:
     """Return a ramp of that shape as integers out of 2^64; the upper half mirrors the lower one exactly.
 
     Parameters
@@ -86,7 +86,7 @@ def levels(first: float, order: float, price: float) -> tuple[int, ...]:
     --------
     >>> from streamlearn.planning.shape import levels
     >>> ramp = levels(1e-3, 10.0, 100.0)
-    >>> len(ramp), ramp[0] + ramp[-1] == 2**64
+    >>> len(ramp), int(ramp[0]) + int(ramp[-1]) == 2**64
     (327, True)
     """
     found = shape(first, order, price, points=2000)
@@ -95,9 +95,10 @@ def levels(first: float, order: float, price: float) -> tuple[int, ...]:
     # Rounds are stretched, never squeezed, to end at 1/2: in its middle, or half a round from it.
     places = np.arange(below) * (float(found.rounds[-1]) / ((length - 1) / 2.0 or 1.0))
     odds = np.interp(places, found.rounds, found.odds)
-    lower = [max(1, int(chance * OUT_OF)) for chance in np.exp(-np.logaddexp(0.0, -odds)).tolist()]
-    middle = [OUT_OF // 2] if length % 2 else []
-    return (*lower, *middle, *(OUT_OF - level for level in reversed(lower)))
+    chances = np.exp(-np.logaddexp(0.0, -odds)) * OUT_OF  # at most 2^63, so they fit
+    lower = np.maximum(chances.astype(np.uint64), 1)
+    middle = np.full(length % 2, OUT_OF // 2, dtype=np.uint64)
+    return np.concatenate([lower, middle, np.uint64(0) - lower[::-1]])  # modulo 2^64
 
 
 def _steps(odds: Floats, order: float, price: float) -> Floats:
@@ -126,5 +127,6 @@ def _steps(odds: Floats, order: float, price: float) -> Floats:
 
 def _cost(odds: Floats, width: Floats, order: float) -> Floats:
     below, above = odds - width / 2.0, odds + width / 2.0
-    both = moments.step(order, below, above) + moments.step(order, above, below)
+    p, q = moments.bit_logs(below), moments.bit_logs(above)
+    both = moments.pair(order, p, q) + moments.pair(order, q, p)
     return np.asarray(np.maximum(both, 0.0))

@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 
 from streamlearn.errors import StateError
-from streamlearn.hypotheses import Finite
 from streamlearn.hypotheses.base import HypothesisClass
+from streamlearn.hypotheses.enumerated import EnumeratedClass
+from streamlearn.hypotheses.parameters import check_cells
 from streamlearn.priors.base import Floats
 from streamlearn.selection.base import Candidate, Scheme, Selector, range_moment
+
+_LEAST_INSTANCES = 1 << 9  # counted for each hypothesis, so that at most 65,536 are weighed
 
 
 class CountingScheme(Scheme):
@@ -21,7 +24,7 @@ class CountingScheme(Scheme):
     Parameters
     ----------
     cls
-        The class; it is worked through as a table.
+        The class; it is worked through as a table, unless it numbers its hypotheses.
 
     Raises
     ------
@@ -30,7 +33,9 @@ class CountingScheme(Scheme):
     """
 
     def __init__(self, cls: HypothesisClass) -> None:
-        self.hypotheses: Finite = cls.as_finite()
+        # A class that numbers its hypotheses needs no table, and knows instances that a table would not hold.
+        self.hypotheses: EnumeratedClass = cls if isinstance(cls, EnumeratedClass) else cls.as_finite()
+        check_cells(self.hypotheses.size, _LEAST_INSTANCES, cls.digest)
         self.steps = self.hypotheses.size - 1
 
     def widths(self) -> Floats:
@@ -52,14 +57,14 @@ class CountingSelector(Selector):
     Parameters
     ----------
     hypotheses
-        The table.
+        The class.
     num
         The weight of a score, out of 2^20.
     batch
         K.
     """
 
-    def __init__(self, hypotheses: Finite, num: int, batch: int) -> None:
+    def __init__(self, hypotheses: EnumeratedClass, num: int, batch: int) -> None:
         self.steps = hypotheses.size - 1
         self.batch = batch
         self._num = num

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from streamlearn.errors import StateError
-from streamlearn.hypotheses import Finite
+from streamlearn.hypotheses.enumerated import EnumeratedClass
 from streamlearn.priors.base import Floats
 from streamlearn.randomness import Key
 from streamlearn.selection.base import Mistake, Selector, check_level
@@ -112,7 +112,7 @@ class GroupsSelector(CountingSelector):
     [False, True, False]
     """
 
-    def __init__(self, hypotheses: Finite, num: int, batch: int) -> None:
+    def __init__(self, hypotheses: EnumeratedClass, num: int, batch: int) -> None:
         super().__init__(hypotheses, num, batch)
         everything = (1 << hypotheses.size) - 1
         self._groups = [everything] * max(1, batch // 2)

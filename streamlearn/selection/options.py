@@ -11,6 +11,7 @@ from typing import Any
 
 from streamlearn.errors import SizeError, StateError
 from streamlearn.hypotheses.base import HypothesisClass, VersionSpace
+from streamlearn.hypotheses.enumerated import EnumeratedClass
 from streamlearn.hypotheses.instances import key
 from streamlearn.hypotheses.options import Covering, Options
 from streamlearn.priors.base import Floats
@@ -59,6 +60,8 @@ class OptionsScheme(Scheme):
         try:
             self.coverings: Sequence[Covering] = cls.coverings()
         except SizeError:
+            if isinstance(cls, EnumeratedClass):
+                raise
             cls = cls.as_finite()
             self.coverings = cls.coverings()
         self.hypotheses = cls

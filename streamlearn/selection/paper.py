@@ -112,7 +112,7 @@ class PaperScheme(Scheme):
         digits = math.log10(K) if K > 0 else 0.0
         raise ParameterError(
             f"the paper's constants ask for {_power(self.steps)} candidates and batches of about 10^{digits:.0f} "
-            'mistakes; use mode="options", "direct" or "groups"'
+            'mistakes; use mode="options", "direct" or "groups"; streamlearn.planning.paper_plan states its figures'
         )
 
     def from_plain(self, data: Any, eta: float, K: int) -> NoReturn:  # noqa: ARG002, N803

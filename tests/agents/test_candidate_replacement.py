@@ -289,6 +289,21 @@ def test_states_that_are_not_possible_are_refused(spoil):
     assert state.dumps(agent) == before
 
 
+def test_an_instance_the_class_does_not_know_decides_nothing_for_another():
+    """Types in another order of names: the first record of a neighbouring stream must not change later answers."""
+    cls = Stumps({"a": [0.5, 1.5]})
+    answers = []
+    for first in ({"b": 1, "a": Decimal(1)}, "nobody"):
+        agent = CandidateReplacementPredictor(cls, plan=small_plan(cls), key=Key.from_seed(1))
+        agent.learn_one(first, True)
+        known = {"a": 1, "b": Decimal(1)}
+        assert cls.knows(known)
+        assert not cls.knows(first)
+        answers.append(online(agent, [(known, False)] * 30))
+        assert agent._resolved == 30
+    assert answers[0] == answers[1]
+
+
 def test_equal_instances_of_unlike_types_are_told_apart():
     cls = Stumps({"a": [0.5, 1.5]})
     plan = small_plan(cls)

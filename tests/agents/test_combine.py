@@ -17,7 +17,14 @@ from river.linear_model import LinearRegression, LogisticRegression
 from river.preprocessing import StandardScaler
 
 from streamlearn import Guarantee, Key, hypotheses, state
-from streamlearn.agents import SOA, Combine, SubsampledSOA
+from streamlearn.agents import (
+    SOA,
+    CandidateReplacementPredictor,
+    Combine,
+    PrivatePredictor,
+    Replacement,
+    SubsampledSOA,
+)
 from streamlearn.errors import ParameterError, RoundError, StateError
 from streamlearn.prediction import Predictor
 
@@ -50,6 +57,19 @@ class Echo(Predictor):
 
 
 ONE = Echo()
+KEY = Key.from_seed(9)
+
+
+def candidates(key):
+    return CandidateReplacementPredictor(hypotheses.Point3(), 5.0, 0.01, key=key)
+
+
+def replacement(key):
+    return Replacement(Echo(), Echo(1), 2, epsilon=8.0, delta=0.09, key=key)
+
+
+def private(key):
+    return PrivatePredictor(hypotheses.Point3(), 5.0, 0.01, key=key)
 
 
 class Coins(Key):
@@ -308,6 +328,13 @@ KEY = Key.from_seed(1)
             "second must be a river classifier",
         ),
         (lambda: Combine(ONE, ONE, D=4), "first and second must be two objects"),
+        (lambda: Combine(SubsampledSOA(STUMPS, 0.5, KEY), Echo(), D=4, key=KEY), "must draw independently"),
+        (lambda: Combine(candidates(KEY), replacement(KEY), D=4), "must draw independently"),
+        (
+            lambda: Combine(candidates(KEY), StandardScaler() | SubsampledSOA(STUMPS, 0.5, KEY), D=4),
+            "independently",
+        ),
+        (lambda: Combine(private(KEY), candidates(KEY.derive("candidates")), D=4), "must draw independently"),
         (lambda: Combine(Echo(), Echo(), D=4, key=7), "key must be a Key"),
         (lambda: Combine(build(D=4, max_delay=2), Echo(), D=4, max_delay=3), "max_delay of the whole"),
         (lambda: Combine(build(D=4), Echo(), D=4, key=KEY), "independently"),

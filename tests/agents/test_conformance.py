@@ -40,7 +40,7 @@ PEOPLE = {
 }
 
 
-def small_plan(cls):
+def small_plan(cls, max_delay=20):
     """A plan so short that candidates take over within a check's stream."""
     shape = {
         "eta": 2.0,
@@ -48,12 +48,35 @@ def small_plan(cls):
         "ramp": [0.3, 0.7],
         "acceptance": [0.0, 0.5, 1.0],
         "beta": 1.0,
-        "max_delay": 20,
+        "max_delay": max_delay,
     }
     return Plan.explicit(cls, epsilon=5.0, **shape)
 
 
+def patient(max_delay):
+    """The predictors whose labels may be so late."""
+    stumps = hypotheses.Stumps({"a": [0.5, 1.5], "b": [1.0]})
+    first, second = agents.SOA(stumps), agents.SubsampledSOA(stumps, 0.3, KEY.derive("second"))
+    parts = {"first": first, "second": second, "key": KEY, "max_delay": max_delay}
+    cube = hypotheses.Finite(np.eye(4, dtype=bool))
+    planned = {"hypotheses": cube, "plan": small_plan(cube, max_delay), "key": KEY, "max_delay": max_delay}
+    whole = {
+        "hypotheses": hypotheses.Point3(),
+        "epsilon": 5.0,
+        "delta": 0.01,
+        "key": KEY,
+        "max_delay": max_delay,
+    }
+    return [
+        (agents.Combine, parts | {"D": 2}),
+        (agents.Replacement, parts | {"batch": 2, "epsilon": 8.0, "delta": 0.09}),
+        (agents.CandidateReplacementPredictor, planned),
+        (agents.PrivatePredictor, whole),
+    ]
+
+
 MORE = [
+    *(case for max_delay in (0, 1, 3, 16) for case in patient(max_delay)),
     *((agents.SOA, {"hypotheses": it}) for it in CLASSES),
     *((agents.SubsampledSOA, {"hypotheses": it, "gamma": 0.3, "key": KEY}) for it in CLASSES),
     (agents.SubsampledSOA, {"hypotheses": hypotheses.Thresholds(9), "gamma": 1.0}),

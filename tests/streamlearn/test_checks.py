@@ -11,7 +11,7 @@ import faulty_stoppers  # noqa: F401
 import msgspec
 import numpy as np
 import pytest
-from planting import KEY, PLANTED, Fixed, Vote, stoppers
+from planting import KEY, PLANTED, Fixed, Patient, Vote, stoppers
 from river.base import Base
 
 from streamlearn import Report, checks, hypotheses, rounds
@@ -59,7 +59,14 @@ def test_a_planted_fault_is_caught_by_its_own_check(cls, build, caught):
     assert set(said) == set(caught)
 
 
-SOUND = [Vote(KEY), *stoppers(Fixed), Fixed("-"), Fixed("+"), Fixed("a", 0.0)]
+SOUND = [
+    Vote(KEY),
+    *(Patient(KEY, delay) for delay in (0, 1, 2, 7, 8, 2000)),
+    *stoppers(Fixed),
+    Fixed("-"),
+    Fixed("+"),
+    Fixed("a", 0.0),
+]
 
 
 @pytest.mark.parametrize("agent", SOUND, ids=lambda agent: getattr(agent, "pattern", "vote"))
@@ -101,6 +108,22 @@ def test_an_argument_that_is_not_stored_is_named():
 def test_the_remedy_for_an_agent_without_a_kind_is_to_register_it():
     with pytest.raises(CheckError, match=r'saw none.*@streamlearn.state.register\("Unkinded"\)'):
         checks.check_agent(type("Unkinded", (Fixed,), {})("a"))
+
+
+class Impatient(Patient):
+    def _give_up_before(self, waiting):
+        super()._give_up_before(waiting - 1)
+
+
+@pytest.mark.parametrize("delay", [0, 1, 7])
+def test_an_agent_less_patient_than_it_says_fails(delay):
+    assert "check_labels_come_in_any_order" in failing(Impatient(KEY, delay))
+
+
+@pytest.mark.parametrize("delay", [-1, 1.0, True])
+def test_a_max_delay_that_is_none_is_said(delay):
+    with pytest.raises(CheckError, match="expected max_delay to be how many rounds late a label may be"):
+        checks.check_agent(Patient(KEY, delay))
 
 
 def test_a_check_error_is_an_assertion_and_keeps_the_cause():

@@ -6,7 +6,7 @@ import itertools
 from array import array
 
 import numpy as np
-from planting import Vote, planted
+from planting import Patient, Vote, planted
 
 from streamlearn import hypotheses
 from streamlearn.agents import SOA
@@ -135,6 +135,70 @@ class GivesUpEarly(Vote):
             self._rounds.answer(old)
 
 
+@planted("labels_too_late_are_refused")
+class TakesLabelsTooLate(Patient):
+    def _give_up_before(self, waiting):
+        pass
+
+
+@planted("labels_too_late_are_refused")
+class IsChangedByLabelsTooLate(Patient):
+    def learn_one(self, x, y=None, *, round=None, **kwargs):  # noqa: A002
+        if round in self.given_up:
+            self.votes["late"] = 1
+        super().learn_one(x, y, round=round, **kwargs)
+
+
+@planted("labels_too_late_are_refused")
+class AnswersRoundsGivenUp(Patient):
+    def predict_one(self, x, *, round=None, **kwargs):  # noqa: A002
+        if round in self.given_up:
+            return False
+        return super().predict_one(x, round=round, **kwargs)
+
+
+@planted("labels_too_late_are_refused")
+class StopsAfterARefusal(Patient):
+    broken = False
+
+    def learn_one(self, x, y=None, *, round=None, **kwargs):  # noqa: A002
+        self.broken = self.broken or round in self.given_up
+        super().learn_one(x, y, round=round, **kwargs)
+
+    def predict_one(self, x, *, round=None, **kwargs):  # noqa: A002
+        if self.broken and round is not None and round > self.max_delay + 1:
+            raise RoundError("no more")
+        return super().predict_one(x, round=round, **kwargs)
+
+
+@planted("missing_labels_fill_no_memory")
+class RemembersManyItGaveUp(Patient):
+    def give_up(self, round):  # noqa: A002
+        super().give_up(round)
+        self.many = [*getattr(self, "many", []), round][-1100:]
+
+
+@planted("missing_labels_fill_no_memory")
+class RemembersWhatItGaveUp(Patient):
+    def give_up(self, round):  # noqa: A002
+        super().give_up(round)
+        self.all_given_up = [*getattr(self, "all_given_up", []), round]
+
+
+@planted("rounds_given_up_are_closed")
+class NeverGivesUp(Vote):
+    def give_up(self, round):  # noqa: A002
+        pass
+
+
+@planted("rounds_given_up_are_closed")
+class GivesAllUp(Vote):
+    def give_up(self, round):  # noqa: A002
+        super().give_up(round)
+        for other in self._rounds.state().pending:
+            super().give_up(other)
+
+
 @planted("labels_without_a_round_are_taken_in_order")
 class LastAskedIsFirstAnswered(Vote):
     def learn_one(self, x, y=None, *, round=None, **kwargs):  # noqa: A002
@@ -159,7 +223,10 @@ class TakesUnknownRounds(Vote):
 
 
 @planted(
-    "labels_without_a_round_are_taken_in_order", "unknown_rounds_are_refused", "duplicate_labels_are_refused"
+    "labels_without_a_round_are_taken_in_order",
+    "unknown_rounds_are_refused",
+    "duplicate_labels_are_refused",
+    "rounds_given_up_are_closed",
 )
 class IgnoresUnknownRounds(Vote):
     def learn_one(self, x, y=None, *, round=None, **kwargs):  # noqa: A002

@@ -64,6 +64,27 @@ class Vote(Predictor):
         yield {"key": Key.from_seed(1)}
 
 
+@state.register("tests/Patient")
+class Patient(Vote):
+    """Waits for a label while at most ``max_delay`` other rounds are asked."""
+
+    def __init__(self, key, max_delay=2, title="vote"):
+        super().__init__(key, title)
+        self.max_delay = max_delay
+        self.given_up = []  # the last few
+
+    def _give_up_before(self, waiting):
+        pending = self._rounds.state().pending
+        for late in pending[: max(0, len(pending) - waiting)]:
+            self.give_up(late)
+            self.given_up = [*self.given_up[-2:], late]
+
+    def predict_one(self, x, *, round=None, **kwargs):  # noqa: A002
+        bit = super().predict_one(x, round=round, **kwargs)
+        self._give_up_before(self.max_delay + 1)
+        return bit
+
+
 @state.register("tests/Fixed")
 class Fixed(Stopper):
     """Asks, accepts or skips as it is told: "a" asks, "+" accepts, "-" skips."""
