@@ -56,7 +56,7 @@ AGENTS = {
         candidates(cls, seed), SubsampledSOA(cls, 0.05, Key.from_seed(seed + 1)), D=3, key=Key.from_seed(seed + 2)
     ),
     "nested": lambda cls, seed: Combine(
-        SubsampledSOA(cls, 0.1, Key.from_seed(seed)),
+        SubsampledSOA(cls, 0.1, Key.from_seed(seed + 3)),
         Combine(SOA(cls), candidates(cls, seed), D=2, key=Key.from_seed(seed + 1)),
         D=1, key=Key.from_seed(seed + 2),
     ),
