@@ -124,15 +124,15 @@ class PrivatePredictor(Predictor):
     def _learn(self, x: Any, y: bool, round: int | str) -> None:  # noqa: A002, ARG002 - the combined one counts
         self.combined.learn_one(x, y)
 
-    def predict_one(self, x: Any, *, round: int | None = None, **kwargs: Any) -> bool:  # noqa: A002
+    def predict_one(self, x: Any, *, round: int | None = None, **kwargs: Any) -> bool:  # noqa: A002 - the contract's name
         """Return the predicted bit for ``x``; as :meth:`Combine.predict_one`."""
         return self.combined.predict_one(x, round=round, **kwargs)
 
-    def learn_one(self, x: Any, y: Any = None, *, round: int | None = None, **kwargs: Any) -> None:  # noqa: A002
+    def learn_one(self, x: Any, y: Any = None, *, round: int | None = None, **kwargs: Any) -> None:  # noqa: A002 - the contract's name
         """Take in the label of an instance; as :meth:`Combine.learn_one`."""
         self.combined.learn_one(x, y, round=round, **kwargs)
 
-    def give_up(self, round: int) -> None:  # noqa: A002
+    def give_up(self, round: int) -> None:  # noqa: A002 - the contract's name
         """Await no label for a round any more; as :meth:`Combine.give_up`."""
         self.combined.give_up(round)
 

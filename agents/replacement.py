@@ -292,7 +292,7 @@ class Replacement(PairPredictor):
         bits = self._bits(x)
         return self._chosen(bits), bits
 
-    def _open(self, x: Any, number: int, sequence: int) -> tuple[bool, Bits]:  # noqa: ARG002
+    def _open(self, x: Any, number: int, sequence: int) -> tuple[bool, Bits]:  # noqa: ARG002 - the contract
         bits = self._asked_bits(x, number)
         answer = self._chosen(bits)
         self._asked(bits)
@@ -302,7 +302,7 @@ class Replacement(PairPredictor):
         if memo[0] != memo[1]:
             self._link.disagreed()
 
-    def _presumed(self, late: Round[Bits]) -> bool:  # noqa: ARG002
+    def _presumed(self, late: Round[Bits]) -> bool:  # noqa: ARG002 - the contract
         """Return False: the proof needs labels that no answer has a part in."""
         return False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -38,9 +39,9 @@ class CountingScheme(Scheme):
         check_cells(self.hypotheses.size, _LEAST_INSTANCES, cls.digest)
         self.steps = self.hypotheses.size - 1
 
+    @abc.abstractmethod
     def widths(self) -> Floats:
         """Return for each call how far apart the changes of two scores can be; shape (steps,)."""
-        raise NotImplementedError
 
     def log_moment(self, z: Floats, eta: float) -> Floats:
         """Return the sum of the calls' log-moments: z(z+1)(width·η)²/8 each."""
