@@ -226,8 +226,8 @@ class OfCombine(Answering):
         return self._are_constant(x) and len(set(self._bits(x))) == 1
 
     def rounds(self, x: Any, y: Any, most: int) -> int:
-        """Return those that leave both parts' bits."""
-        if self.agent._waiting or not self._are_constant(x):
+        """Return those that leave both parts' bits; none while a label is awaited, since then a part awaits it too."""
+        if not self._are_constant(x):
             return 0
         if self.generator is None and not self.is_constant(x):
             most = min(most, _MOST_DRAWN)

@@ -37,15 +37,24 @@ STUMPS = Stumps({"a": [1.5, 4.5], "b": [0.25]})
 
 
 @functools.cache
-def small_plan(cls):
+def small_plan(cls, late=0):
     """A plan that promises nothing, under which all happens within a few rounds."""
     return Plan.explicit(
-        cls, epsilon=3.0, eta=0.5, batch=2, ramp=[0.2, 0.5, 0.8], acceptance=[0.0, 0.5, 1.0], beta=1.0
+        cls,
+        epsilon=3.0,
+        eta=0.5,
+        batch=2,
+        ramp=[0.2, 0.5, 0.8],
+        acceptance=[0.0, 0.5, 1.0],
+        beta=1.0,
+        max_delay=late,
     )
 
 
-def candidates(cls, seed):
-    return CandidateReplacementPredictor(cls, plan=small_plan(cls), key=Key.from_seed(seed))
+def candidates(cls, seed, late=0):
+    return CandidateReplacementPredictor(
+        cls, plan=small_plan(cls, late), key=Key.from_seed(seed), max_delay=late
+    )
 
 
 AGENTS = {
@@ -171,10 +180,11 @@ def test_streams_of_algorithm_1_are_taken_as_they_are():
     assert expanded(replay_runs(stream, agent)) == expected.wrong.tolist()
 
 
+@pytest.mark.parametrize("label", [True, 1, 1.0])
 @pytest.mark.parametrize("agent", ["soa", "subsampled", "candidates"])
-def test_a_run_of_any_length_ends(agent):
+def test_a_run_of_any_length_ends(agent, label):
     made = AGENTS[agent]
-    result = replay_runs([((1, True), 10**15)], made(Point3(), 5))
+    result = replay_runs([((1, label), 10**15)], made(Point3(), 5))
     assert result.rounds == 10**15
     assert result.mistakes_by(3000) == replay([(1, True)] * 3000, made(Point3(), 5)).mistakes
 
@@ -188,12 +198,23 @@ def test_a_round_that_awaits_its_label_is_left_to_the_agent():
         check_alike([((3, False), 90), ((1, True), 200)], played, skipped)
 
 
-@pytest.mark.parametrize("agent", ["soa", "subsampled", "candidates", "combined"])
-def test_no_round_is_skipped_while_another_awaits_its_label(agent):
-    made = AGENTS[agent]
-    played, skipped = made(Point3(), 2), made(Point3(), 2)
+LATE = {
+    "soa": lambda: SOA(Point3()),
+    "subsampled": lambda: SubsampledSOA(Point3(), 0.05, Key.from_seed(2)),
+    "candidates": lambda: candidates(Point3(), 2, late=3),
+    "combined": lambda: Combine(
+        candidates(Point3(), 2, late=3), SOA(Point3()), D=3, key=Key.from_seed(3), max_delay=3
+    ),
+}
+
+
+@pytest.mark.parametrize("agent", LATE)
+def test_no_round_is_skipped_while_others_await_their_labels(agent):
+    played, skipped = LATE[agent](), LATE[agent]()
     for each in (played, skipped):
-        each.predict_one(2, round=7)  # the first label of the run is taken for its
+        replay([(1, True)] * 300, each)  # nothing but counts changes from here
+        for number in (7, 8, 9):
+            each.predict_one(1, round=number)  # the first labels of the run are taken for theirs
     check_alike([((1, True), 200)], played, skipped)
 
 
