@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from streamlearn import state as states
+from streamlearn.accounting.combining import plain
 from streamlearn.agents.candidate_state import (
     CandidateReplacementState,
     Memo,
@@ -29,9 +30,10 @@ from streamlearn.ordered import (
     instance_from_plain,
     instance_to_plain,
 )
-from streamlearn.planning import Plan, candidate_plan
+from streamlearn.planning import PaperPlan, Plan, candidate_plan
 from streamlearn.privacy import Guarantee
 from streamlearn.randomness import Key, checked_key
+from streamlearn.rounding import as_float
 from streamlearn.selection import Candidate, Mistake, Scheme, Selector, scheme
 from streamlearn.state import register
 
@@ -53,7 +55,7 @@ class CandidateReplacementPredictor(OrderedPredictor[Memo | None]):
     hypotheses
         The class.
     epsilon, delta
-        The privacy it keeps, 0 < ε and 0 < δ < 1/10.
+        The privacy it keeps, 0.001 <= ε <= 20 and 1e-15 <= δ < 1/10.
     plan
         A plan to follow instead; its privacy is then what is kept.
     key
@@ -67,6 +69,8 @@ class CandidateReplacementPredictor(OrderedPredictor[Memo | None]):
         If an argument is outside its bound, or neither (ε, δ) nor a plan is given, or they differ.
     PlanError
         If the plan is for another class, or does not keep what it promises.
+    SizeError
+        If no plan keeps the privacy, or the plan is the paper's own, which cannot run.
 
     Notes
     -----
@@ -96,7 +100,7 @@ class CandidateReplacementPredictor(OrderedPredictor[Memo | None]):
         max_delay: int = 0,
     ) -> None:
         self.hypotheses = hypotheses
-        self.max_delay = check_max_delay(max_delay)
+        self.max_delay = check_max_delay(plain(max_delay))
         self.key = checked_key(key)
         self.plan = planned(candidate_plan, hypotheses, epsilon, delta, plan, self.max_delay)
         self.epsilon = self.plan.epsilon
@@ -218,8 +222,8 @@ class CandidateReplacementPredictor(OrderedPredictor[Memo | None]):
         return Rule(plan.batch, plan.delays[number - 1], plan.acceptance, plan.ramp, self.max_delay)
 
     @property
-    def mistake_bound(self) -> int:
-        """The most mistakes on a realisable stream, with probability at least 1 - β."""
+    def mistake_bound(self) -> int | None:
+        """The most mistakes on a realisable stream, with probability at least 1 - β; None where none is promised."""
         return self.plan.mistake_bound
 
     @property
@@ -292,7 +296,7 @@ def planned(
     hypotheses: HypothesisClass,
     epsilon: float | None,
     delta: float | None,
-    plan: Plan | None,
+    plan: object,
     max_delay: int,
 ) -> Plan:
     """Return the plan to follow: the one given, if it fits, or one made for (ε, δ).
@@ -303,13 +307,24 @@ def planned(
         If neither is given, or they differ.
     PlanError
         If the plan is for another class, or does not keep what it promises.
+    SizeError
+        If the plan is the paper's own, or none keeps the privacy asked for.
     """
     if plan is None:
         if epsilon is None or delta is None:
             raise ParameterError("give epsilon and delta, the privacy to keep, or a plan")
         return make(hypotheses, epsilon, delta, max_delay=max_delay)
-    for name, value in (("epsilon", epsilon), ("delta", delta), ("max_delay", max_delay)):
-        if value is not None and value != getattr(plan, name):
-            raise ParameterError(f"{name} must be {getattr(plan, name)}, as the plan has it, got {value!r}")
+    if isinstance(plan, PaperPlan):
+        plan.refuse()
+    if not isinstance(plan, Plan):
+        raise ParameterError(
+            f"plan must be a Plan, got {type(plan).__name__}; private_plan and candidate_plan of streamlearn.planning "
+            "make one, and paper_plan states the paper's own figures"
+        )
     plan.certify(hypotheses)
+    for name, value in (("epsilon", epsilon), ("delta", delta), ("max_delay", max_delay)):
+        if value is not None and as_float(value) != getattr(plan, name):
+            raise ParameterError(
+                f"{name} must be {getattr(plan, name)}, as the plan has it, got {value!r}; give that, or another plan"
+            )
     return plan

@@ -59,11 +59,11 @@ class Combine(PairPredictor):
     first, second
         Any two binary river classifiers; they are trained in place. One that answers None says False.
     D
-        What both counters start from. Leave it out to have it derived from ε and δ.
+        What both counters start from, 1 <= D <= 2^50. Leave it out to have it derived from ε and δ.
     epsilon, delta
-        The privacy of the whole predictor, as in Theorem 3: the rule itself gets (ε/2, δ/2) of it, and the parts must
-        keep within the rest. With D only δ may be given, 1e-6 by default: :attr:`guarantee` then takes the smallest ε
-        certified for the rule at δ/2.
+        The privacy of the whole predictor, as in Theorem 3, 0 <= ε <= ∞ and 0 < δ < 1: the rule itself gets (ε/2, δ/2)
+        of it, and the parts must keep within the rest. With D only δ may be given, 1e-6 by default: :attr:`guarantee`
+        then takes the smallest ε certified for the rule at δ/2.
     key
         Where the draws come from; a fresh secret by default. Parts need keys of their own.
     max_delay
@@ -115,10 +115,10 @@ class Combine(PairPredictor):
     ) -> None:
         self.first = first
         self.second = second
-        self.D = D
-        self.epsilon = epsilon
-        self.delta = delta
-        self.max_delay = check_max_delay(max_delay)
+        self.D = None if D is None else combining.check_delay(D)
+        self.epsilon = None if epsilon is None else check_epsilon(epsilon)
+        self.delta = None if delta is None else combining.check_delta(delta)
+        self.max_delay = check_max_delay(combining.plain(max_delay))
         self.key = checked_key(key)
         self._check_parts()
         self.delay = self._delay()
@@ -126,14 +126,12 @@ class Combine(PairPredictor):
         self._begin_rounds()
 
     def _delay(self) -> int:
-        if self.delta is not None:
-            combining.check_delta(self.delta)
         if self.D is not None:
             if self.epsilon is not None:
                 raise ParameterError(
                     f"give either D or epsilon, got D = {self.D!r} and epsilon = {self.epsilon!r}"
                 )
-            return combining.check_delay(self.D)
+            return self.D
         if self.epsilon is None or self.delta is None:
             raise ParameterError(
                 "give D, or both epsilon and delta; Combine.smallest_delay derives one from the other"
@@ -147,7 +145,7 @@ class Combine(PairPredictor):
         Parameters
         ----------
         epsilon, delta
-            Of the whole; the rule is certified at (ε/2, δ/2).
+            Of the whole, 0 <= ε <= ∞ and 0 < δ < 1; the rule is certified at (ε/2, δ/2).
         max_delay
             How many rounds late a label may be.
 

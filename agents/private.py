@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from streamlearn import state as states
+from streamlearn.accounting.combining import plain
 from streamlearn.agents.candidate_replacement import CandidateReplacementPredictor, planned
 from streamlearn.agents.combine import Combine
 from streamlearn.agents.soa import SubsampledSOA
@@ -49,9 +50,9 @@ class PrivatePredictor(Predictor):
     hypotheses
         The class, of finite Littlestone dimension.
     epsilon, delta
-        The privacy of the whole, 0 < ε and 0 < δ < 1/10.
+        The privacy of the whole, 0.001 <= ε <= 20 and 1e-15 <= δ < 1/10.
     plan
-        A plan of :func:`streamlearn.planning.private_plan` to follow instead.
+        A plan of :func:`streamlearn.planning.private_plan` to follow instead; its privacy is then what is kept.
     key
         Where the draws come from; a fresh secret by default.
     max_delay
@@ -70,6 +71,8 @@ class PrivatePredictor(Predictor):
         If an argument is outside its bound, or neither (ε, δ) nor a plan is given, or they differ.
     PlanError
         If the plan is for another class or another predictor, or does not keep what it promises.
+    SizeError
+        If no plan keeps the privacy, or the plan is the paper's own, which cannot run.
 
     Examples
     --------
@@ -96,7 +99,7 @@ class PrivatePredictor(Predictor):
         max_delay: int = 0,
     ) -> None:
         self.hypotheses = hypotheses
-        self.max_delay = check_max_delay(max_delay)
+        self.max_delay = check_max_delay(plain(max_delay))
         self.key = checked_key(key)
         self.plan = planned(private_plan, hypotheses, epsilon, delta, plan, self.max_delay)
         self.epsilon = self.plan.epsilon
@@ -106,8 +109,13 @@ class PrivatePredictor(Predictor):
     def _combined(self) -> Combine:
         parts = self.plan.combination
         if parts is None:
-            raise PlanError("the plan is for candidate replacement alone; make one with private_plan")
-        alone = dataclasses.replace(self.plan, epsilon=parts.epsilon, delta=parts.delta, combination=None)
+            raise PlanError(
+                "the plan has no combination, so it is for candidate replacement alone; make one with private_plan, or "
+                "give this one to CandidateReplacementPredictor"
+            )
+        alone = dataclasses.replace(
+            self.plan, epsilon=parts.epsilon, delta=parts.delta, combination=None, crossover=None
+        )
         candidates = CandidateReplacementPredictor(
             self.hypotheses, plan=alone, key=self.key.derive("candidates"), max_delay=self.max_delay
         )
@@ -137,8 +145,8 @@ class PrivatePredictor(Predictor):
         self.combined.give_up(round)
 
     @property
-    def mistake_bound(self) -> float:
-        """The most expected mistakes on any realisable stream."""
+    def mistake_bound(self) -> float | None:
+        """The most expected mistakes on any realisable stream; None where the plan promises none."""
         return self.plan.expected_mistakes
 
     @property

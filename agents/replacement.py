@@ -13,20 +13,24 @@ import msgspec
 
 from streamlearn import state as states
 from streamlearn.accounting import acceptance
-from streamlearn.accounting.combining import check_delta
+from streamlearn.accounting.combining import LARGEST_DELAY, plain
 from streamlearn.agents.mirror import Mirror
 from streamlearn.agents.pairs import Bits, PairPredictor
 from streamlearn.agents.soa import SubsampledSOA
 from streamlearn.errors import ParameterError, StateError
 from streamlearn.hypotheses import Stumps
 from streamlearn.ordered import OrderedState, Round, check_max_delay
+from streamlearn.planning.arguments import one_of
 from streamlearn.privacy import Guarantee
 from streamlearn.randomness import Key, checked_key
-from streamlearn.rounding import OUT_OF
+from streamlearn.rounding import OUT_OF, as_float
 from streamlearn.state import register
 
 ACCEPT = "replacement/accept"
 SWITCH = "replacement/switch"
+
+_LEAST_EPSILON, _MOST_EPSILON, _LEAST_DELTA = 2e-6, 1e3, 2.0**-59
+"""What halves of may be asked of a ramp."""
 
 
 class Rule(NamedTuple):
@@ -194,11 +198,12 @@ class Replacement(PairPredictor):
     first, second
         Any two binary river classifiers; they are trained in place. One that answers None says False.
     batch
-        K: a second predictor that makes fewer mistakes is accepted for certain.
+        K: a second predictor that makes fewer mistakes is accepted for certain. 1 <= K <= 2^50.
     epsilon, delta
-        The privacy of the rule itself; half of each is for acceptance, half for the change-over.
+        The privacy of the rule itself, 2e-6 <= ε <= 1000 and 2^-59 <= δ < 1; half of each is for acceptance, half for
+        the change-over.
     position
-        j: of several replacements in a row, the how manieth this is; later ones wait longer.
+        j: of several replacements in a row, the how manieth this is; later ones wait longer. 1 <= j <= 2^50.
     schedule
         ``"linear"``: the shortest delays that are proved to do, D_j = j(2K'-2+w) + (j-1)(L+P), K' = K+P.
         ``"paper"``: D_j = 9^j·D_0 with D_0 = max(4K+1, (4/ε)² ln²(8/δ)), the paper's constant C taken as 1.
@@ -215,7 +220,10 @@ class Replacement(PairPredictor):
     Raises
     ------
     ParameterError
-        If a part is no classifier, an argument is outside its bound, or two of the predictors would draw alike.
+        If a part is no classifier, an argument is outside its bound, two of the predictors would draw alike, or the
+        delay would be above 2^50.
+    SizeError
+        If a ramp for so small an ε would be too long.
 
     Examples
     --------
@@ -248,12 +256,12 @@ class Replacement(PairPredictor):
     ) -> None:
         self.first = first
         self.second = second
-        self.batch = _whole("batch", batch)
-        self.epsilon = epsilon
-        self.delta = delta
-        self.position = _whole("position", position)
+        self.batch = _whole("batch", batch, "a good predictor makes fewer mistakes")
+        self.epsilon, self.delta = _target(epsilon, delta)
+        self.position = _whole("position", position, "1 is the first replacement")
+        one_of("schedule", schedule, ("linear", "paper"), "'linear' waits less")
         self.schedule = schedule
-        self.max_delay = check_max_delay(max_delay)
+        self.max_delay = check_max_delay(plain(max_delay))
         self.key = checked_key(key)
         self._check_parts()
         self.rule = self._rule()
@@ -261,9 +269,6 @@ class Replacement(PairPredictor):
         self._begin_rounds()
 
     def _rule(self) -> Rule:
-        if self.schedule not in ("linear", "paper"):
-            raise ParameterError(f'schedule must be "linear" or "paper", got {self.schedule!r}')
-        check_delta(self.delta)
         ramp = Mirror(self.epsilon / 2, self.delta / 2, 0).thresholds
         chances = acceptance.ramp(self.epsilon / 2, self.delta / 2)
         width = len(chances) - 1
@@ -272,7 +277,13 @@ class Replacement(PairPredictor):
             delay = self.position * needed + (self.position - 1) * (len(ramp) + self.max_delay)
         else:
             least = (4.0 / self.epsilon * math.log(8.0 / self.delta)) ** 2
-            delay = max(needed, 9**self.position * max(4 * self.batch + 1, math.ceil(least)))
+            # 9^17 alone is above the limit: larger powers are not worked out.
+            delay = max(needed, 9 ** min(self.position, 17) * max(4 * self.batch + 1, math.ceil(least)))
+        if delay > LARGEST_DELAY:
+            raise ParameterError(
+                f"position = {self.position} and batch = {self.batch} need a delay above {LARGEST_DELAY}; take smaller "
+                'ones, or schedule="linear"'
+            )
         return Rule(self.batch, delay, chances, ramp, self.max_delay)
 
     @property
@@ -353,7 +364,21 @@ class Replacement(PairPredictor):
         yield {"first": noisy[0], "second": noisy[1]} | shape
 
 
-def _whole(name: str, value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ParameterError(f"{name} must be a whole number >= 1, got {value!r}")
-    return value
+def _whole(name: str, value: object, meaning: str) -> int:
+    number = plain(value)
+    if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= LARGEST_DELAY:
+        raise ParameterError(
+            f"{name} must be a whole number >= 1 and <= {LARGEST_DELAY}, got {value!r}; {meaning}"
+        )
+    return number
+
+
+def _target(epsilon: object, delta: object) -> tuple[float, float]:
+    level, least = as_float(epsilon), as_float(delta)
+    if level is None or not _LEAST_EPSILON <= level <= _MOST_EPSILON:
+        raise ParameterError(
+            f"epsilon must be a number in [{_LEAST_EPSILON:g}, {_MOST_EPSILON:g}], got {epsilon!r}; try 1.0"
+        )
+    if least is None or not _LEAST_DELTA <= least < 1.0:
+        raise ParameterError(f"delta must be a number in [2^-59, 1), got {delta!r}; try 1e-6")
+    return level, least

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -64,7 +65,6 @@ def rule_delta(D: int, epsilon: float, max_delay: int = 0) -> float:  # noqa: N8
     return min(1.0, _least(bound, 0.0, 4.0))
 
 
-@lru_cache(maxsize=1024)
 def rule_epsilon(D: int, delta: float, max_delay: int = 0) -> float:  # noqa: N803 - the paper's name
     """Return an ε at which the combining rule alone is (ε, δ)-jointly private, the smallest certified here.
 
@@ -86,7 +86,11 @@ def rule_epsilon(D: int, delta: float, max_delay: int = 0) -> float:  # noqa: N8
     >>> round(combining.rule_epsilon(609, 0.5e-6), 2)
     0.5
     """
-    check_delta(delta)
+    return _rule_epsilon(check_delay(D), check_delta(delta), _check_late(max_delay))
+
+
+@lru_cache(maxsize=1024)
+def _rule_epsilon(D: int, delta: float, max_delay: int) -> float:  # noqa: N803 - as above
     low, high = 0.0, 1.0
     while rule_delta(D, high, max_delay) > delta:
         if high > 500.0:
@@ -101,7 +105,6 @@ def rule_epsilon(D: int, delta: float, max_delay: int = 0) -> float:  # noqa: N8
     return high
 
 
-@lru_cache(maxsize=1024)
 def smallest_delay(epsilon: float, delta: float, max_delay: int = 0) -> int:
     """Return the smallest D for which the rule alone is certified (ε, δ)-jointly private.
 
@@ -123,7 +126,11 @@ def smallest_delay(epsilon: float, delta: float, max_delay: int = 0) -> int:
     >>> combining.smallest_delay(0.5, 0.5e-6)
     609
     """
-    check_delta(delta)
+    return _smallest_delay(check_epsilon(epsilon), check_delta(delta), _check_late(max_delay))
+
+
+@lru_cache(maxsize=1024)
+def _smallest_delay(epsilon: float, delta: float, max_delay: int) -> int:
     low, high = 0, 1
     while rule_delta(high, epsilon, max_delay) > delta:
         low, high = high, 2 * high
@@ -150,13 +157,34 @@ def expected_bound(mistakes: int, D: int, max_delay: int = 0) -> int:  # noqa: N
     D, max_delay
         As for :func:`rule_delta`.
 
+    Raises
+    ------
+    ParameterError
+        If an argument is outside its bound.
+
     Examples
     --------
     >>> from streamlearn.accounting import combining
     >>> combining.expected_bound(3, 226)
     461
     """
-    return 3 * mistakes + 2 * D + max_delay
+    made = plain(mistakes)
+    if isinstance(made, bool) or not isinstance(made, int) or made < 0:
+        raise ParameterError(f"mistakes must be a whole number >= 0, got {mistakes!r}; count those made")
+    return 3 * made + 2 * check_delay(D) + _check_late(max_delay)
+
+
+def plain(number: Any) -> Any:
+    """Return a scalar of numpy's as Python's own, and anything else as it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from streamlearn.accounting.combining import plain
+    >>> plain(np.int64(3)), plain(np.float64(0.5)), plain("3")
+    (3, 0.5, '3')
+    """
+    return number.item() if isinstance(number, np.generic) else number
 
 
 def check_delay(delay: object) -> int:
@@ -173,9 +201,10 @@ def check_delay(delay: object) -> int:
     >>> check_delay(4)
     4
     """
-    if isinstance(delay, bool) or not isinstance(delay, int) or not 1 <= delay <= LARGEST_DELAY:
+    number = plain(delay)
+    if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= LARGEST_DELAY:
         raise ParameterError(f"D must be a whole number in 1..{LARGEST_DELAY}, got {delay!r}; try 1000")
-    return delay
+    return number
 
 
 def check_delta(delta: object) -> float:
@@ -199,11 +228,12 @@ def check_delta(delta: object) -> float:
 
 
 def _check_late(max_delay: object) -> int:
-    if isinstance(max_delay, bool) or not isinstance(max_delay, int) or not 0 <= max_delay <= LARGEST_DELAY:
+    late = plain(max_delay)
+    if isinstance(late, bool) or not isinstance(late, int) or not 0 <= late <= LARGEST_DELAY:
         raise ParameterError(
             f"max_delay must be a whole number in 0..{LARGEST_DELAY}, got {max_delay!r}; 0 is prompt"
         )
-    return max_delay
+    return late
 
 
 def _gaussian_delta(epsilon: float, time: float) -> float:

@@ -15,7 +15,13 @@ import numpy as np
 from streamlearn.hypotheses.base import HypothesisClass, VersionSpace, read_plain, unreadable
 from streamlearn.hypotheses.finite import Finite
 from streamlearn.hypotheses.instances import whole
-from streamlearn.hypotheses.options import Covering, ListedOptions, bounded_coverings, check_instances
+from streamlearn.hypotheses.options import (
+    MOST_INSTANCES,
+    Covering,
+    ListedOptions,
+    bounded_coverings,
+    check_instances,
+)
 from streamlearn.hypotheses.parameters import check_cells, check_domain
 
 MOST_EXACT = 12
@@ -90,7 +96,7 @@ class OpenSpace(VersionSpace):
 
     def options(self) -> ListedOptions:
         """Return an option at each undecided instance."""
-        check_instances(self._m, f"Intervals({self._m})")
+        _check_instances(self._m)
         gaps = zip(self._starts, self._ends, strict=True)
         return ListedOptions(self, (x for start, end in gaps for x in range(start, end + 1)))
 
@@ -267,7 +273,7 @@ class Intervals(HypothesisClass):
         """Return what holds for any class on m instances; exact ones are left to small tables."""
         if self.m <= MOST_EXACT:
             return super().coverings()
-        check_instances(self.m, repr(self))
+        _check_instances(self.m)
         return bounded_coverings(self.m)
 
     def as_finite(self) -> Finite:
@@ -280,6 +286,17 @@ class Intervals(HypothesisClass):
 
     def __repr__(self) -> str:
         return f"Intervals({self.m})"
+
+
+def _check_instances(m: int) -> None:
+    """Refuse options at too many instances, with a coarser class that will do."""
+    most = MOST_INSTANCES
+    check_instances(
+        m,
+        f"Intervals({m})",
+        f"coarsen the points: Intervals({most}), on the command line intervals:{most}, "
+        f"with (x - 1) * {most} // {m} + 1 in place of x",
+    )
 
 
 def gaps_dimension(second: int, largest: int) -> int:

@@ -276,8 +276,17 @@ def bounded_coverings(instances: int) -> list[Covering]:
     return [Covering(held, instances - held, held) for held in range(1, instances + 1)]
 
 
-def check_instances(count: int, name: str) -> None:
+def check_instances(count: int, name: str, remedy: str = "use a smaller class, or fewer cut points") -> None:
     """Refuse to go through the options of too many instances.
+
+    Parameters
+    ----------
+    count
+        How many there are.
+    name
+        The class.
+    remedy
+        What to do about it.
 
     Raises
     ------
@@ -286,8 +295,7 @@ def check_instances(count: int, name: str) -> None:
     """
     if count > MOST_INSTANCES:
         raise SizeError(
-            f"{name} has {count} instances; options are worked out for at most {MOST_INSTANCES}; "
-            "use a smaller class"
+            f"{name} has {count} instances; options are worked out for at most {MOST_INSTANCES}; {remedy}"
         )
 
 

@@ -10,20 +10,33 @@ from typing import Literal
 import numpy as np
 
 from streamlearn.accounting import acceptance
-from streamlearn.accounting.combining import smallest_delay
+from streamlearn.accounting.combining import plain, smallest_delay
 from streamlearn.accounting.moments import Levels
 from streamlearn.errors import ParameterError, SizeError
 from streamlearn.hypotheses.base import HypothesisClass, check_class
 from streamlearn.ordered import check_max_delay
+from streamlearn.planning.arguments import one_of
 from streamlearn.planning.certificate import Certificate, candidate_delta
 from streamlearn.planning.combination import Combination
 from streamlearn.planning.crossing import crossover
-from streamlearn.planning.plan import Plan, schedule
-from streamlearn.planning.search import ALONE, PAPER, Proposal, Shares, Task, batch_of, search
+from streamlearn.planning.delays import schedule
+from streamlearn.planning.modes import scheme_for
+from streamlearn.planning.numbers import LEAST_BETA
+from streamlearn.planning.plan import Plan
+from streamlearn.planning.search import (
+    ALONE,
+    LEAST_EPSILON,
+    MOST_EPSILON,
+    PAPER,
+    Proposal,
+    Shares,
+    Task,
+    batch_of,
+    search,
+)
 from streamlearn.planning.shape import levels
 from streamlearn.priors.base import Floats
 from streamlearn.rounding import as_float
-from streamlearn.selection import scheme
 
 _FEW, _MANY = (
     np.array([0.97, 1.0, 1.03]),
@@ -34,7 +47,6 @@ _FEW, _MANY = (
 Split = Literal["optimised", "paper"]
 
 _LEAST_DELTA = 1e-15
-_LEAST_EPSILON, _MOST_EPSILON = 1e-3, 20.0
 
 
 def candidate_plan(
@@ -57,7 +69,7 @@ def candidate_plan(
     mode
         How candidates are selected; by default as the class does best.
     beta
-        The probability with which the bound on mistakes may fail; δ by default.
+        The probability with which the bound on mistakes may fail, 1e-300 <= β < 1; δ by default.
     max_delay
         P: labels come at most so many rounds late.
 
@@ -78,10 +90,14 @@ def candidate_plan(
     """
     check_target(cls, epsilon, delta)
     failing = as_float(delta if beta is None else beta)
-    if failing is None or not 0.0 < failing < 1.0:
-        raise ParameterError(f"beta must lie in (0, 1), got {beta!r}; it is how often the bound may fail")
-    used = scheme(cls, mode).mode  # the default and its name are one plan
-    return _candidate_plan(cls, float(epsilon), float(delta), used, failing, check_max_delay(max_delay))
+    if failing is None or not LEAST_BETA <= failing < 1.0:
+        raise ParameterError(
+            f"beta must lie in [{LEAST_BETA:g}, 1), got {beta!r}; it is how often the bound may fail, try 1e-6"
+        )
+    used = scheme_for(cls, mode).mode  # the default and its name are one plan
+    return _candidate_plan(
+        cls, float(epsilon), float(delta), used, failing, check_max_delay(plain(max_delay))
+    )
 
 
 def private_plan(
@@ -125,19 +141,18 @@ def private_plan(
     (True, True)
     """
     check_target(cls, epsilon, delta)
-    if split not in ("optimised", "paper"):
-        raise ParameterError(f"split must be 'optimised' or 'paper', got {split!r}")
-    used = scheme(cls, mode).mode  # as above
-    return _private_plan(cls, float(epsilon), float(delta), used, check_max_delay(max_delay), split)
+    one_of("split", split, ("optimised", "paper"), "'optimised' errs less")
+    used = scheme_for(cls, mode).mode  # as above
+    return _private_plan(cls, float(epsilon), float(delta), used, check_max_delay(plain(max_delay)), split)
 
 
-def check_target(cls: HypothesisClass, epsilon: float, delta: float | None) -> None:
+def check_target(cls: HypothesisClass, epsilon: float, delta: float = 0.01) -> None:
     """Refuse a class or privacy level for which there is no plan.
 
     Parameters
     ----------
     cls, epsilon, delta
-        As for :func:`private_plan`; without δ only the others are checked.
+        As for :func:`private_plan`; where δ is left out only the others are checked.
 
     Raises
     ------
@@ -146,17 +161,19 @@ def check_target(cls: HypothesisClass, epsilon: float, delta: float | None) -> N
     """
     check_class(cls)
     level = as_float(epsilon)
-    if level is None or not _LEAST_EPSILON <= level <= _MOST_EPSILON:
+    if level is None or not LEAST_EPSILON <= level <= MOST_EPSILON:
         raise ParameterError(
-            f"epsilon must lie in [{_LEAST_EPSILON:g}, {_MOST_EPSILON:g}] for a plan, got {epsilon!r}"
+            f"epsilon must lie in [{LEAST_EPSILON:g}, {MOST_EPSILON:g}] for a plan, got {epsilon!r}; try 1.0"
         )
-    if delta is not None:
-        least = as_float(delta)
-        if least is None or not _LEAST_DELTA <= least < 0.1:
-            raise ParameterError(f"delta must lie in [{_LEAST_DELTA:g}, 1/10) for a plan, got {delta!r}")
+    least = as_float(delta)
+    if least is None or not _LEAST_DELTA <= least < 0.1:
+        raise ParameterError(
+            f"delta must lie in [{_LEAST_DELTA:g}, 1/10) for a plan, got {delta!r}; try 1e-6"
+        )
     if cls.dimension < 1:
         raise ParameterError(
-            "cls must have a Littlestone dimension of at least 1, got 0: its one function needs no learning"
+            "cls must have a Littlestone dimension of at least 1, got 0: its one function needs no learning; "
+            "SOA says what it says, and shows nothing of the labels"
         )
 
 
@@ -167,7 +184,7 @@ _WIDEST = 8.0  # by how much the logarithm of a price is moved at once
 def _candidate_plan(
     cls: HypothesisClass, epsilon: float, delta: float, mode: str, beta: float, max_delay: int
 ) -> Plan:
-    task = Task(scheme(cls, mode), cls.dimension, epsilon, delta, beta, max_delay)
+    task = Task(scheme_for(cls, mode), cls.dimension, epsilon, delta, beta, max_delay)
     _, proposal = _found(task, ALONE)
     return _rounded(cls, task, proposal, ALONE, None)
 
@@ -176,7 +193,7 @@ def _candidate_plan(
 def _private_plan(
     cls: HypothesisClass, epsilon: float, delta: float, mode: str, max_delay: int, split: Split
 ) -> Plan:
-    task = Task(scheme(cls, mode), cls.dimension, epsilon, delta, delta, max_delay)
+    task = Task(scheme_for(cls, mode), cls.dimension, epsilon, delta, delta, max_delay)
     shares, proposal = _found(task, PAPER if split == "paper" else None)
     own_epsilon, own_delta, gamma = shares.epsilon * epsilon, shares.delta * delta, shares.gamma * delta
     # A little less than what is left, so that the sums hold in doubles too.

@@ -15,9 +15,8 @@ import numpy as np
 
 from streamlearn.accounting import acceptance as steps
 from streamlearn.accounting import moments
-from streamlearn.errors import ParameterError
 from streamlearn.priors.base import Floats
-from streamlearn.rounding import OUT_OF, as_float
+from streamlearn.rounding import OUT_OF
 from streamlearn.selection import Scheme
 
 ALL_ORDERS: Floats = np.geomspace(0.01, 30_000.0, 160)
@@ -146,29 +145,3 @@ def candidate_delta(
     rest, order = moments.best(together, orders, epsilon)
     delta = (apart + (1.0 - apart) * rest + scheme.excess_delta(eta, batch)) * _UP
     return Certificate(min(1.0, delta), order)
-
-
-def levels_of(name: str, values: Sequence[float | int]) -> tuple[int, ...]:
-    """Return probabilities as integers out of 2^64, not decreasing.
-
-    Raises
-    ------
-    ParameterError
-        If they are none, or decrease.
-
-    Examples
-    --------
-    >>> from streamlearn.planning.certificate import levels_of
-    >>> levels_of("ramp", [0.25, 0.5]) == (2**62, 2**63)
-    True
-    """
-    whole = all(type(value) is int for value in values) and max(values, default=0) > 1
-    levels: list[int] = []
-    for value in values:
-        number = as_float(value)
-        if number is None or not math.isfinite(number):
-            raise ParameterError(f"{name} must hold probabilities, got {value!r}")
-        levels.append(int(value) if whole else round(Fraction(value) * OUT_OF))
-    if any(not 0 <= level <= OUT_OF for level in levels) or levels != sorted(levels):
-        raise ParameterError(f"{name} must rise within [0, 1]")
-    return tuple(levels)

@@ -67,8 +67,9 @@ def figures(plan: Plan) -> dict[str, Any]:
         "first_delay": plan.delays[0],
         "last_delay": plan.delays[-1],
         "beta": plan.beta,
+        "cut_from": plan.cut_from,
         "mistake_bound": plan.mistake_bound,
-        "expected_mistakes": None if math.isinf(expected) else expected,
+        "expected_mistakes": None if expected is None or math.isinf(expected) else expected,
         "crossover": plan.crossover,
         "favoured": favoured(plan),
     }
@@ -92,8 +93,12 @@ def favoured(plan: Plan) -> str:
     plan
         The plan.
     """
-    ours = plan.mistake_bound if plan.combination is None else plan.expected_mistakes
-    return "candidate replacement" if ours < _rival(plan) else "subsampled SOA"
+    ours = _ours(plan)
+    return "candidate replacement" if ours is not None and ours < _rival(plan) else "subsampled SOA"
+
+
+def _ours(plan: Plan) -> float | None:
+    return plan.mistake_bound if plan.combination is None else plan.expected_mistakes
 
 
 def _rival(plan: Plan) -> float:
@@ -103,20 +108,28 @@ def _rival(plan: Plan) -> float:
 def _promises(plan: Plan) -> list[str]:
     parts = plan.combination
     who = "candidate replacement" if parts is None else "its part candidate replacement"
-    lines = [
-        f"privacy: {plan.guarantee}, labels realisable or not",
+    privacy = f"privacy: {plan.guarantee}, labels realisable or not"
+    bound, expected = plan.mistake_bound, plan.expected_mistakes
+    if bound is None or expected is None:
+        return [
+            privacy,
+            (
+                f"mistakes: no bound is promised: {plan.candidates:,} candidates of the {plan.cut_from:,} that mode "
+                f"{plan.mode} takes"
+            ),
+        ]
+    return [
+        privacy,
         (
-            f"mistakes: with probability 1 - β = 1 - {plan.beta:g}, {who} errs at most B = {plan.mistake_bound:,} "
+            f"mistakes: with probability 1 - β = 1 - {plan.beta:g}, {who} errs at most B = {bound:,} "
             "on a realisable stream of any length, fixed in advance"
         ),
+        (
+            "expected mistakes: no bound for all lengths (at most B + β·T in T rounds)"
+            if parts is None
+            else f"expected mistakes: at most {_number(expected)}, = 3(B + β·d·(1/γ + P)) + 2D + P"
+        ),
     ]
-    if parts is None:
-        lines.append("expected mistakes: no bound for all lengths (at most B + β·T in T rounds)")
-    else:
-        lines.append(
-            f"expected mistakes: at most {_number(plan.expected_mistakes)}, = 3(B + β·d·(1/γ + P)) + 2D + P"
-        )
-    return lines
 
 
 def _formulas(plan: Plan) -> list[str]:
@@ -137,7 +150,8 @@ def _formulas(plan: Plan) -> list[str]:
     ]
     if n > 1:
         lines.append(f"D_N = D_1 + (N-1)(2K' - 2 + w + L + P) = {plan.delays[-1]:,}")
-    lines.append(f"B = K' - 1 + D_N + P + L = K' - 1 + N(2K' - 2 + w + L + P) = {plan.mistake_bound:,}")
+    if plan.mistake_bound is not None:
+        lines.append(f"B = K' - 1 + D_N + P + L = K' - 1 + N(2K' - 2 + w + L + P) = {plan.mistake_bound:,}")
     parts = plan.combination
     own_epsilon, own_delta = (plan.epsilon, plan.delta) if parts is None else (parts.epsilon, parts.delta)
     lines.append(
@@ -164,10 +178,10 @@ def _formulas(plan: Plan) -> list[str]:
 
 
 def _advice(plan: Plan) -> str:
-    ours = plan.mistake_bound if plan.combination is None else plan.expected_mistakes
-    what = "B" if plan.combination is None else "expected"
+    ours, what = _ours(plan), "B" if plan.combination is None else "expected"
+    own = "no bound" if ours is None else f"{what} {_number(ours)}"
     line = (
-        f"favoured here: {favoured(plan)} ({what} {_number(ours)}; subsampled SOA alone with γ = δ: d(1/δ + P) = "
+        f"favoured here: {favoured(plan)} ({own}; subsampled SOA alone with γ = δ: d(1/δ + P) = "
         f"{_number(_rival(plan))} expected)"
     )
     if plan.crossover is None:

@@ -6,10 +6,10 @@ import dataclasses
 import math
 from typing import Any, Literal, NoReturn
 
-from streamlearn.errors import ParameterError, SizeError
+from streamlearn.errors import SizeError
 from streamlearn.hypotheses.base import HypothesisClass
+from streamlearn.planning.arguments import real
 from streamlearn.planning.asking import check_target
-from streamlearn.rounding import as_float
 
 _LN10, _LN2 = math.log(10.0), math.log(2.0)
 
@@ -95,8 +95,9 @@ class PaperPlan:
             Always, with the number.
         """
         raise SizeError(
-            f'plan="paper" cannot run: it promises at most {_text(self.log_mistake_bound)} mistakes, with '
-            f'{_text(self.log_candidates)} candidates and batches of {_text(self.log_batch)}; use plan="tight"'
+            f"the paper's own plan cannot run: it promises at most {_text(self.log_mistake_bound)} mistakes, with "
+            f"{_text(self.log_candidates)} candidates and batches of {_text(self.log_batch)}; private_plan and "
+            "candidate_plan make one that can"
         )
 
 
@@ -119,7 +120,7 @@ def paper_plan(
         The privacy of the whole.
     sample_constant, group_constant, delay_constant
         C0, C1 and the C of equation (11). The paper says only that they are sufficiently large; with 1 nothing is
-        promised, and the figures are already these.
+        promised, and the figures are already these. Each in [1, 1e100].
 
     Raises
     ------
@@ -136,9 +137,8 @@ def paper_plan(
     check_target(cls, epsilon, delta)
     constants = {"sample": sample_constant, "group": group_constant, "delay": delay_constant}
     for name, constant in constants.items():
-        factor = as_float(constant)
-        if factor is None or not 1.0 <= factor < 1e100:
-            raise ParameterError(f"{name}_constant must be a number >= 1, got {constant!r}")
+        real(f"{name}_constant", constant, 1.0, 1e100, "1 is the least that it can be")
+    epsilon, delta = float(epsilon), float(delta)
     d = cls.dimension
     log_n = math.log(sample_constant) + 6 * math.log(d + 1)
     log_s = d * (d * _LN2 + log_n) + d * d * _LN2
@@ -156,7 +156,7 @@ def paper_plan(
     steps = math.exp(log_candidates) if log_candidates < 700.0 else math.inf
     log_bound = _add(log_batch, _LN2 + steps * math.log(9.0) + log_first)
     return PaperPlan(
-        cls.digest, d, float(epsilon), float(delta),
+        cls.digest, d, epsilon, delta,
         log_candidates / _LN10, log_batch / _LN10, log_first / _LN10, log_bound / _LN10,
     )  # fmt: skip
 

@@ -12,16 +12,20 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from streamlearn.accounting.combining import rule_delta
-from streamlearn.errors import ParameterError, PlanError
+from streamlearn.accounting.combining import LARGEST_DELAY, plain, rule_delta
+from streamlearn.errors import ParameterError, PlanError, SizeError
 from streamlearn.hypotheses.base import HypothesisClass, check_class
 from streamlearn.ordered import check_max_delay
-from streamlearn.planning.certificate import candidate_delta, levels_of
+from streamlearn.planning.arguments import levels_of, listed, real, whole
+from streamlearn.planning.certificate import candidate_delta
 from streamlearn.planning.combination import Combination
-from streamlearn.planning.numbers import check_numbers
+from streamlearn.planning.delays import check_delays, schedule
+from streamlearn.planning.modes import scheme_for
+from streamlearn.planning.numbers import LEAST_BETA, check_numbers
 from streamlearn.privacy import Guarantee
-from streamlearn.rounding import OUT_OF, as_float
-from streamlearn.selection import scheme
+from streamlearn.rounding import OUT_OF
+from streamlearn.selection import Scheme
+from streamlearn.selection.exponential import LEAST_ETA, MOST_ETA
 
 _ALPHAS = np.geomspace(1e-3, 10.0, 60)
 
@@ -48,7 +52,7 @@ class Plan:
     order
         z of the log-moments that certify the privacy of candidate replacement.
     alpha, acceptance
-        g_0 = 0 < ... < g_w = 2^64: the chances of acceptance, out of 2^64; neighbours are (α, b)-close.
+        g_0 = 0 <= ... <= g_w = 2^64: the chances of acceptance, out of 2^64; neighbours are (α, b)-close.
     delays
         D_1..D_N.
     ramp
@@ -61,6 +65,8 @@ class Plan:
         None for candidate replacement alone.
     crossover
         About the largest δ at which plans like this one bound mistakes better than subsampled SOA; None if unknown.
+    cut_from
+        The candidates that the mode takes, where there are fewer here: then nothing is promised of mistakes. Else None.
 
     Examples
     --------
@@ -91,6 +97,7 @@ class Plan:
     max_delay: int = 0
     combination: Combination | None = None
     crossover: float | None = None
+    cut_from: int | None = None
 
     @classmethod
     def explicit(
@@ -115,9 +122,9 @@ class Plan:
         hypotheses
             The class.
         epsilon
-            ε > 0.
+            ε, in [0.001, 20].
         eta, batch
-            η and K.
+            η and K, 1e-5 <= η <= 20 and 1 <= K <= 2^50.
         ramp, acceptance
             Probabilities as floats, or integers out of 2^64 where all are integers.
         beta
@@ -125,7 +132,8 @@ class Plan:
         mode
             How candidates are selected; by default as the class does best.
         candidates
-            N; by default, and at most, what the mode takes. With fewer nothing is promised of mistakes.
+            N; by default, and at most, what the mode takes. With fewer the privacy is kept and nothing is promised of
+            mistakes.
         delays
             D_1..D_N; by default the shortest.
         max_delay
@@ -135,34 +143,36 @@ class Plan:
         ------
         ParameterError
             If a parameter is outside its bound, or a delay shorter than Claim 1 allows.
+        SizeError
+            If the class does not support the mode.
         """
         from streamlearn.planning.asking import check_target  # noqa: PLC0415 - it imports this module
 
-        check_target(hypotheses, epsilon, None)
-        used = scheme(hypotheses, mode)
-        count = used.steps if candidates is None else candidates
-        if type(count) is not int or not 1 <= count <= used.steps:
-            raise ParameterError(f"candidates must be a whole number in 1..{used.steps}, got {count!r}")
-        if type(batch) is not int or batch < 1:
-            raise ParameterError(f"batch must be a whole number >= 1, got {batch!r}; it is K")
-        failing = as_float(beta)
-        if failing is None or not 0.0 <= failing <= 1.0:
-            raise ParameterError(f"beta must lie in [0, 1], got {beta!r}; it is a failure probability")
+        check_target(hypotheses, epsilon)
+        used = scheme_for(hypotheses, mode)
+        level, rate = float(epsilon), real("eta", eta, LEAST_ETA, MOST_ETA, "try 0.1")
+        count = used.steps
+        if candidates is not None:
+            count = whole("candidates", candidates, used.steps, "leave it out for all")
+        size = whole("batch", batch, LARGEST_DELAY, "it is K, the mistakes that lead to a candidate")
+        failing = real("beta", beta, 0.0, 1.0, "it is a failure probability, try 1e-6")
         rises = levels_of("ramp", ramp)
         chances = levels_of("acceptance", acceptance)
         if len(chances) < 2 or chances[0] != 0 or chances[-1] != OUT_OF:
             raise ParameterError("acceptance must rise from 0 to 1; give g_0 = 0, ..., g_w = 1")
         if not rises or rises[0] == 0 or rises[-1] == OUT_OF:
-            raise ParameterError("ramp must hold probabilities strictly between 0 and 1, and one at least")
-        late = check_max_delay(max_delay)
-        least = schedule(count, batch, len(chances) - 1, len(rises), late)
-        chosen = least if delays is None else tuple(delays)
-        _check_delays(chosen, least, len(rises), batch + late, len(chances) - 1, late)
+            raise ParameterError(
+                "ramp must hold probabilities strictly between 0 and 1, and one at least; [0.5] is the shortest"
+            )
+        late = check_max_delay(plain(max_delay))
+        shape = (count, size, len(chances) - 1, len(rises), late)
+        chosen = schedule(*shape) if delays is None else tuple(listed("delays", delays, "whole numbers"))
+        check_delays(chosen, *shape)
         # Every α gives a valid δ.
         found = [
             (
                 candidate_delta(
-                    used, epsilon=epsilon, eta=eta, batch=batch, alpha=alpha, acceptance=chances, ramp=rises
+                    used, epsilon=level, eta=rate, batch=size, alpha=alpha, acceptance=chances, ramp=rises
                 ),
                 alpha,
             )
@@ -170,8 +180,8 @@ class Plan:
         ]
         (delta, order), alpha = min(found)
         return cls(
-            hypotheses.digest, hypotheses.dimension, float(epsilon), delta, used.mode, count, batch, float(eta),
-            alpha, order, chances, chosen, rises, float(beta), late,
+            hypotheses.digest, hypotheses.dimension, level, delta, used.mode, count, size, rate,
+            alpha, order, chances, chosen, rises, failing, late, cut_from=used.steps if count < used.steps else None,
         )  # fmt: skip
 
     @property
@@ -195,22 +205,29 @@ class Plan:
         return len(self.acceptance) - 1
 
     @property
-    def mistake_bound(self) -> int:
-        """B: the most mistakes of candidate replacement on a realisable stream, but for the probability β."""
+    def mistake_bound(self) -> int | None:
+        """B: the most mistakes of candidate replacement on a realisable stream, but for the probability β.
+
+        None for a plan cut short: the last of its candidates may err without end.
+        """
+        if self.cut_from is not None:
+            return None
         return self.batch + self.max_delay - 1 + self.delays[-1] + self.max_delay + self.mirror_length
 
     @property
-    def expected_mistakes(self) -> float:
+    def expected_mistakes(self) -> float | None:
         """The most expected mistakes on any realisable stream; infinite for candidate replacement alone.
 
-        3(B + β·d·(1/γ + P)) + 2D + P, γ as it is drawn: rounded down to a multiple of 2^-64.
+        3(B + β·d·(1/γ + P)) + 2D + P, γ as it is drawn: rounded down to a multiple of 2^-64. None for a plan cut short.
         """
-        parts = self.combination
+        parts, bound = self.combination, self.mistake_bound
+        if bound is None:
+            return None
         if parts is None:
             return math.inf
         late = self.max_delay
         failing = self.beta * self.dimension * (parts.mistakes_a_level + late)
-        return 3.0 * (self.mistake_bound + failing) + 2.0 * parts.head_start + late
+        return 3.0 * (bound + failing) + 2.0 * parts.head_start + late
 
     @property
     def guarantee(self) -> Guarantee:
@@ -230,16 +247,12 @@ class Plan:
         Raises
         ------
         PlanError
-            If the plan is for another class.
+            If the plan is for another class, or its mode cannot be used.
         """
-        check_class(hypotheses)
-        if hypotheses.digest != self.class_digest:
-            raise PlanError(
-                f"the plan is for {self.class_digest}, not for {hypotheses.digest}; make one for it"
-            )
+        used = self._scheme(hypotheses)
         parts = self.combination
         own = candidate_delta(
-            scheme(hypotheses, self.mode),
+            used,
             epsilon=self.epsilon if parts is None else parts.epsilon,
             eta=self.eta,
             batch=self.batch,
@@ -250,7 +263,10 @@ class Plan:
         ).delta
         if parts is None:
             return own
-        if Fraction(parts.epsilon) + Fraction(parts.rule_epsilon) > Fraction(self.epsilon):
+        shares = (Fraction(parts.delta), Fraction(parts.gamma), Fraction(parts.rule_delta))
+        if Fraction(parts.epsilon) + Fraction(parts.rule_epsilon) > Fraction(self.epsilon) or sum(
+            shares
+        ) > Fraction(self.delta):
             return 1.0
         rule = rule_delta(parts.head_start, parts.rule_epsilon, self.max_delay)
         # Each part keeps what is said of it; the slack is for sums of doubles in another order.
@@ -273,33 +289,53 @@ class Plan:
             If it is for another class, or some part does not keep its promise.
         """
         check_numbers(self)
+        self._check_fit(hypotheses)
         found = self.certified_delta(hypotheses)
         if found > self.delta:
             raise PlanError(
                 f"the plan promises δ = {self.delta:g} and keeps only {found:.6g}; make it anew with private_plan or "
                 "candidate_plan, or state the parameters with Plan.explicit"
             )
-        used = scheme(hypotheses, self.mode)
-        least = schedule(
-            self.candidates, self.batch, self.acceptance_width, self.mirror_length, self.max_delay
-        )
-        needed = self.batch + self.max_delay
+
+    def _check_fit(self, hypotheses: HypothesisClass) -> None:
+        """Refuse a plan whose shape or failure probability are not what the class and the proof ask for."""
+        used = self._scheme(hypotheses)
+        cut = used.steps if self.candidates < used.steps else None
+        if self.dimension != hypotheses.dimension or self.candidates > used.steps or self.cut_from != cut:
+            raise PlanError(
+                f"the plan does not fit {self.class_digest}, of dimension {hypotheses.dimension} and with {used.steps} "
+                "candidates in this mode (cut_from says so where the plan has fewer); make it anew"
+            )
         try:
-            _check_delays(
-                self.delays, least, self.mirror_length, needed, self.acceptance_width, self.max_delay
+            check_delays(
+                self.delays,
+                self.candidates,
+                self.batch,
+                self.acceptance_width,
+                self.mirror_length,
+                self.max_delay,
             )
         except ParameterError as error:
             raise PlanError(f"the plan's delays cannot be used: {error}") from None
-        if self.dimension != hypotheses.dimension or not 1 <= self.candidates <= used.steps:
-            raise PlanError(f"the plan does not fit {self.class_digest}; make it anew")
         if (
-            self.candidates == used.steps
+            cut is None
             and self.beta < 1.0
-            and (self.beta <= 0.0 or used.batch(self.eta, self.beta) > self.batch)
+            and (self.beta < LEAST_BETA or used.batch(self.eta, self.beta) > self.batch)
         ):
             raise PlanError(
                 f"batches of {self.batch} fail more often than β = {self.beta:g}; make the plan anew"
             )
+
+    def _scheme(self, hypotheses: HypothesisClass) -> Scheme:
+        check_class(hypotheses)
+        if hypotheses.digest != self.class_digest:
+            raise PlanError(
+                f"the plan is for {self.class_digest}, not for {hypotheses.digest}; make one for it"
+            )
+        try:
+            return scheme_for(hypotheses, self.mode)
+        except (ParameterError, SizeError) as error:
+            raise PlanError(f"the plan's mode cannot be used: {error}") from None
 
     def explain(self) -> str:
         """Return every derived figure with its formula, and what is promised, as text of several lines."""
@@ -338,36 +374,3 @@ class Plan:
         from streamlearn.planning.saving import from_json  # noqa: PLC0415 - as above
 
         return from_json(text, hypotheses)
-
-
-def schedule(candidates: int, batch: int, width: int, length: int, max_delay: int) -> tuple[int, ...]:
-    """Return the shortest delays: D_1 = 2K'-2+w and D_(j+1) = D_j + 2K'-2+w+L+P, K' = K+P.
-
-    Parameters
-    ----------
-    candidates, batch, width, length, max_delay
-        N, K, w, L, P.
-
-    Examples
-    --------
-    >>> from streamlearn.planning.plan import schedule
-    >>> schedule(3, batch=10, width=5, length=20, max_delay=0)
-    (23, 66, 109)
-    """
-    first = 2 * (batch + max_delay) - 2 + width
-    return tuple(first + j * (first + length + max_delay) for j in range(candidates))
-
-
-def _check_delays(
-    delays: Sequence[int], least: Sequence[int], length: int, batch: int, width: int, late: int
-) -> None:
-    if len(delays) != len(least) or any(type(delay) is not int for delay in delays):
-        raise ParameterError(f"delays must be {len(least)} whole numbers, one a candidate")
-    shortest = least[0]
-    for place, delay in enumerate(delays, start=1):
-        if delay < shortest:
-            raise ParameterError(
-                f"delay {place} must be at least {shortest}, got {delay}; a shorter one lets a candidate change "
-                "answers before it can be computed"
-            )
-        shortest = delay + 2 * batch - 2 + width + length + late

@@ -9,6 +9,8 @@ import msgspec
 
 from streamlearn.errors import PlanError
 from streamlearn.planning.combination import Combination
+from streamlearn.planning.crossing import check_crossover
+from streamlearn.planning.modes import scheme_for
 from streamlearn.planning.plan import Plan
 
 if TYPE_CHECKING:
@@ -29,8 +31,12 @@ class _Combination(msgspec.Struct, forbid_unknown_fields=True):
     head_start: int
 
 
-class _File(msgspec.Struct, forbid_unknown_fields=True):
-    """A plan as it stands in the file: integers out of 2^64 as decimal strings, since JSON numbers are doubles."""
+class _File(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """A plan as it stands in the file: integers out of 2^64 as decimal strings, since JSON numbers are doubles.
+
+    A combination of null is a plan of candidate replacement alone, and it stands there; ``cut_from`` is written only
+    where something was cut.
+    """
 
     format: str
     version: int
@@ -51,6 +57,7 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
     max_delay: int
     combination: _Combination | None
     crossover: float | None
+    cut_from: int | None = None
 
 
 class _Header(msgspec.Struct):
@@ -107,6 +114,7 @@ def from_json(text: str | bytes, hypotheses: HypothesisClass) -> Plan:
         fields["combination"] = Combination(**msgspec.structs.asdict(file.combination))
     plan = Plan(**fields)
     plan.certify(hypotheses)
+    check_crossover(plan, scheme_for(hypotheses, plan.mode))
     return plan
 
 

@@ -18,6 +18,9 @@ from streamlearn.planning.shape import shape
 from streamlearn.selection import Scheme
 from streamlearn.selection.exponential import LEAST_ETA
 
+LEAST_EPSILON, MOST_EPSILON = 1e-3, 20.0
+"""The levels that are searched for."""
+
 _FORBIDDEN = 1e300
 _LEAST_PRICE, _MOST_PRICE = -5.0, 30.0  # logarithms
 _NEWTON = 10  # steps before the root is sought by halving

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple, TypeAlias
 from streamlearn.errors import ParameterError
 from streamlearn.priors.base import Floats
 from streamlearn.randomness import Key
+from streamlearn.selection.arguments import check_batch
+from streamlearn.selection.exponential import check_eta
 
 Candidate: TypeAlias = Callable[[Any], bool]
 
@@ -148,15 +150,18 @@ class Scheme(abc.ABC):
         Raises
         ------
         ParameterError
-            If an argument is out of range; η is at least 1e-5, as weights are rounded.
+            If an argument is out of range; η is at least 1e-5, as weights are rounded. So it is with the methods
+            below, and K is a whole number >= 1.
         """
 
     @abc.abstractmethod
     def log_moment(self, z: Floats, eta: float) -> Floats:
         """Return bounds on ln E e^(z·loss) for the privacy loss of one whole run, either direction; shape of ``z``."""
 
-    def excess_delta(self, eta: float, K: int) -> float:  # noqa: ARG002, N803 - the paper's K
-        """Return a δ of one whole run that comes on top of its moments."""
+    def excess_delta(self, eta: float, K: int) -> float:  # noqa: N803 - the paper's K
+        """Return a δ of one whole run that comes on top of its moments: 0 but for a stable selection."""
+        check_eta(eta)
+        check_batch(K)
         return 0.0
 
     @abc.abstractmethod
@@ -188,16 +193,3 @@ def range_moment(z: Floats, width: float) -> Floats:
     [0.01, 0.06]
     """
     return z * (z + 1.0) * width**2 / 8.0
-
-
-def check_level(name: str, value: object) -> float:
-    """Return a probability strictly between 0 and 1.
-
-    Raises
-    ------
-    ParameterError
-        If it is none.
-    """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 < value < 1.0:
-        raise ParameterError(f"{name} must lie strictly between 0 and 1, got {value!r}")
-    return float(value)

@@ -15,6 +15,7 @@ from streamlearn.hypotheses.enumerated import EnumeratedClass
 from streamlearn.hypotheses.parameters import check_cells
 from streamlearn.priors.base import Floats
 from streamlearn.selection.base import Candidate, Scheme, Selector, range_moment
+from streamlearn.selection.exponential import check_eta
 
 _LEAST_INSTANCES = 1 << 9  # counted for each hypothesis, so that at most 65,536 are weighed
 
@@ -45,11 +46,11 @@ class CountingScheme(Scheme):
 
     def log_moment(self, z: Floats, eta: float) -> Floats:
         """Return the sum of the calls' log-moments: z(z+1)(width·η)²/8 each."""
-        return range_moment(z, eta * math.sqrt(float(np.sum(self.widths() ** 2))))
+        return range_moment(z, check_eta(eta) * math.sqrt(float(np.sum(self.widths() ** 2))))
 
     def needed(self, beta: float) -> float:
         """Return ln(N(N+1) / 2β): what e^(η·gap) must reach, as call j must avoid the j hypotheses tried before."""
-        return math.log(max(self.steps, 1) * (self.steps + 1) / 2.0 / beta)
+        return math.log(max(self.steps, 1) * (self.steps + 1) / 2.0) - math.log(beta)
 
 
 class CountingSelector(Selector):

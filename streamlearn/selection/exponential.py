@@ -8,6 +8,7 @@ from typing import Any
 
 from streamlearn.errors import ParameterError
 from streamlearn.randomness import Key
+from streamlearn.selection.arguments import real
 
 SHIFT = 20
 """e^η is rounded down to a multiple of 2^-20."""
@@ -16,6 +17,23 @@ LEAST_ETA, MOST_ETA = 1e-5, 20.0
 
 REST = object()
 """Drawn where no scored place is."""
+
+
+def check_eta(value: object) -> float:
+    """Return η, by which the logarithm of a weight grows with a score.
+
+    Raises
+    ------
+    ParameterError
+        If it is outside 1e-5..20.
+    """
+    eta = real(value)
+    if eta is None or not LEAST_ETA <= eta <= MOST_ETA:
+        raise ParameterError(
+            f"eta must be a number in {LEAST_ETA:g}..{MOST_ETA:g}, got {value!r}; "
+            "smaller ones need batches too large for use, so give one such as 0.05"
+        )
+    return eta
 
 
 def base(eta: object) -> int:
@@ -32,11 +50,7 @@ def base(eta: object) -> int:
     >>> base(0.05), base(1e-4)
     (1102337, 1048680)
     """
-    if isinstance(eta, bool) or not isinstance(eta, int | float) or not LEAST_ETA <= eta <= MOST_ETA:
-        raise ParameterError(
-            f"eta must lie in {LEAST_ETA:g}..{MOST_ETA:g}, got {eta!r}; smaller ones need batches too large for use"
-        )
-    return int(math.exp(eta) * (1.0 - 1e-15) * (1 << SHIFT))  # exp errs by less than that
+    return int(math.exp(check_eta(eta)) * (1.0 - 1e-15) * (1 << SHIFT))  # exp errs by less than that
 
 
 def log_base(eta: float) -> float:

@@ -16,7 +16,8 @@ from streamlearn.errors import StateError
 from streamlearn.hypotheses.enumerated import EnumeratedClass
 from streamlearn.priors.base import Floats
 from streamlearn.randomness import Key
-from streamlearn.selection.base import Mistake, Selector, check_level
+from streamlearn.selection.arguments import check_batch, check_level
+from streamlearn.selection.base import Mistake, Selector
 from streamlearn.selection.counting import CountingScheme, CountingSelector, bit_counts
 from streamlearn.selection.exponential import base, draw, log_base
 
@@ -69,7 +70,7 @@ class GroupsScheme(CountingScheme):
 
     def start(self, eta: float, K: int) -> GroupsSelector:  # noqa: N803 - the paper's K
         """Return a run before its first batch."""
-        return GroupsSelector(self.hypotheses, base(eta), K)
+        return GroupsSelector(self.hypotheses, base(eta), check_batch(K))
 
     def from_plain(self, data: Any, eta: float, K: int) -> Selector:  # noqa: N803
         """Return the run that ``to_plain`` wrote."""

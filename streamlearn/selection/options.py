@@ -16,8 +16,9 @@ from streamlearn.hypotheses.instances import key
 from streamlearn.hypotheses.options import Covering, Options
 from streamlearn.priors.base import Floats
 from streamlearn.randomness import Key
-from streamlearn.selection.base import Mistake, Scheme, Selector, check_level, range_moment
-from streamlearn.selection.exponential import REST, base, draw, log_base
+from streamlearn.selection.arguments import check_batch, check_level
+from streamlearn.selection.base import Mistake, Scheme, Selector, range_moment
+from streamlearn.selection.exponential import REST, base, check_eta, draw, log_base
 
 NONE_OF_THEM = object()
 """What a stable selection may draw: then the candidate stays."""
@@ -59,10 +60,8 @@ class OptionsScheme(Scheme):
     def __init__(self, cls: HypothesisClass) -> None:
         try:
             self.coverings: Sequence[Covering] = cls.coverings()
-        except SizeError:
-            if isinstance(cls, EnumeratedClass):
-                raise
-            cls = cls.as_finite()
+        except SizeError as error:
+            cls = _table(cls, error)
             self.coverings = cls.coverings()
         self.hypotheses = cls
         self.steps = cls.dimension
@@ -77,7 +76,7 @@ class OptionsScheme(Scheme):
         """Return the smallest K for which some candidate makes fewer than K mistakes, but for ``beta``."""
         beta = check_level("beta", beta)
         rate = log_base(eta)
-        odds = math.log(max(self.steps, 1) / beta - 1.0) if self.steps > beta * 2 else 0.0
+        odds = math.log(max(self.steps, 1) - beta) - math.log(beta) if self.steps > beta * 2 else 0.0
         logs = [
             covering.rho * (odds + math.log(covering.rivals / covering.parts))
             for covering in self.coverings
@@ -89,17 +88,18 @@ class OptionsScheme(Scheme):
 
     def log_moment(self, z: Floats, eta: float) -> Floats:
         """Return N·z(z+1)(2η)²/8: in every call the loss ranges over 2η at most."""
-        return self.steps * range_moment(z, 2.0 * eta)
+        return self.steps * range_moment(z, 2.0 * check_eta(eta))
 
     def excess_delta(self, eta: float, K: int) -> float:  # noqa: N803
         """Return N·(1 + e^η)·e^(-ηK/2) for a stable selection, else 0."""
+        eta, bar = check_eta(eta), _bar(check_batch(K))
         if not self.stable:
             return 0.0
-        return self.steps * (1.0 + math.exp(eta)) * math.exp(-log_base(eta) * _bar(K)) * (1.0 + 1e-9)
+        return self.steps * (1.0 + math.exp(eta)) * math.exp(-log_base(eta) * bar) * (1.0 + 1e-9)
 
     def start(self, eta: float, K: int) -> OptionsSelector:  # noqa: N803
         """Return a run before its first batch."""
-        return OptionsSelector([self.hypotheses.version_space()], self.steps, base(eta), K)
+        return OptionsSelector([self.hypotheses.version_space()], self.steps, base(eta), check_batch(K))
 
     def from_plain(self, data: Any, eta: float, K: int) -> OptionsSelector:  # noqa: N803
         """Return the run that ``to_plain`` wrote."""
@@ -108,7 +108,7 @@ class OptionsScheme(Scheme):
                 "malformed candidate selection in a saved state; give what state_dict() returned"
             )
         spaces = [self.hypotheses.from_plain(entry) for entry in data]
-        return OptionsSelector(spaces, self.steps, base(eta), K)
+        return OptionsSelector(spaces, self.steps, base(eta), check_batch(K))
 
 
 class OptionsSelector(Selector):
@@ -177,6 +177,16 @@ class OptionsSelector(Selector):
     def to_plain(self) -> list[Any]:
         """Return the version spaces so far."""
         return [space.to_plain() for space in self._spaces]
+
+
+def _table(cls: HypothesisClass, error: SizeError) -> EnumeratedClass:
+    """Return a class as a table; where that is impossible or no help, raise the error, which says what would help."""
+    if not isinstance(cls, EnumeratedClass):
+        try:
+            return cls.as_finite()
+        except SizeError:
+            pass
+    raise error
 
 
 def _bar(batch: int) -> int:

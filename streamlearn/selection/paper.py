@@ -10,7 +10,8 @@ from streamlearn.errors import ParameterError
 from streamlearn.hypotheses.base import HypothesisClass
 from streamlearn.hypotheses.parameters import check_whole
 from streamlearn.priors.base import Floats
-from streamlearn.selection.base import Scheme, check_level, range_moment
+from streamlearn.selection.arguments import check_batch, check_level
+from streamlearn.selection.base import Scheme, range_moment
 
 
 class PaperConstants(NamedTuple):
@@ -97,11 +98,11 @@ class PaperScheme(Scheme):
 
     def batch(self, eta: float, beta: float) -> int:
         """Return K where the selection is (η, β)-differentially private and fails with probability at most β."""
-        return self.constants(eta, beta, beta).batch
+        return self.constants(check_level("eta", eta), beta, beta).batch
 
     def log_moment(self, z: Floats, eta: float) -> Floats:
         """Return z(z+1)η²/2, which η-differential privacy implies."""
-        return range_moment(z, 2.0 * eta)
+        return range_moment(z, 2.0 * check_level("eta", eta))
 
     def excess_delta(self, eta: float, K: int) -> NoReturn:  # noqa: ARG002, N803 - the paper's K
         """Refuse: δ is an argument of :meth:`constants`."""
@@ -109,7 +110,7 @@ class PaperScheme(Scheme):
 
     def start(self, eta: float, K: int) -> NoReturn:  # noqa: ARG002, N803
         """Refuse, with the number."""
-        digits = math.log10(K) if K > 0 else 0.0
+        digits = math.log10(check_batch(K))
         raise ParameterError(
             f"the paper's constants ask for {_power(self.steps)} candidates and batches of about 10^{digits:.0f} "
             'mistakes; use mode="options", "direct" or "groups"; streamlearn.planning.paper_plan states its figures'

@@ -46,10 +46,17 @@ def scheme(cls: HypothesisClass, mode: str | None = None) -> Scheme:
     """
     check_class(cls)
     if mode is None:
-        try:
-            return OptionsScheme(cls)
-        except SizeError:
-            return DirectScheme(cls)
-    if mode not in MODES:
+        return _best(cls)
+    if mode not in tuple(MODES):  # by equality: what cannot be hashed is refused in words too
         raise ParameterError(f"mode must be one of {', '.join(MODES)}, got {mode!r}")
     return MODES[mode](cls)
+
+
+def _best(cls: HypothesisClass) -> Scheme:
+    try:
+        return OptionsScheme(cls)
+    except SizeError as error:
+        try:
+            return DirectScheme(cls)
+        except SizeError:
+            raise error from None  # it says what would help where few candidates are wanted

@@ -9,8 +9,9 @@ import math
 from collections.abc import Collection, Hashable, Sequence
 
 from streamlearn.errors import ParameterError
+from streamlearn.hypotheses.parameters import check_whole
 from streamlearn.randomness import Key
-from streamlearn.selection.base import check_level
+from streamlearn.selection.arguments import check_level, real
 from streamlearn.selection.exponential import base, draw, log_base
 
 NOTHING_CHOSEN = object()
@@ -57,7 +58,7 @@ def select(
     for entries in lists:
         for entry in dict.fromkeys(entries):
             scores[entry] = scores.get(entry, 0) + 4
-    place, _ = draw(_quarter(a), scores, 0, key, purpose, step)
+    place, _ = draw(base(_level(a) / 8.0), scores, 0, key, purpose, step)  # the weight of a quarter of a list
     return None if place is NOTHING_CHOSEN else place
 
 
@@ -79,7 +80,7 @@ def excess(s: int, a: float, k: int) -> float:
     >>> excess(3, 1.0, 116) < 1e-6
     True
     """
-    _quarter(a)
+    s, a, k = check_whole("s", s, 1), _level(a), check_whole("k", k, 1)
     return s * (1.0 + math.exp(a / 2.0)) * math.exp(-3.0 * k * log_base(a / 8.0)) * (1.0 + 1e-9)
 
 
@@ -99,7 +100,7 @@ def failure(s: int, a: float, k: int) -> float:
     >>> failure(3, 1.0, 116) < 1e-3 < failure(3, 1.0, 115)
     True
     """
-    _quarter(a)
+    s, a, k = check_whole("s", s, 1), _level(a), check_whole("k", k, 1)
     exponent = k * log_base(a / 8.0)
     return ((5.0 * s / 3.0 + 1.0) * math.exp(-0.6 * exponent) + k * s * math.exp(-3.0 * exponent)) * (
         1.0 + 1e-9
@@ -122,13 +123,13 @@ def fewest_lists(s: int, a: float, b: float, beta: float) -> int:
     >>> fewest_lists(3, 1.0, 1e-6, 1e-3)
     116
     """
-    check_level("b", b)
-    check_level("beta", beta)
+    b, beta = check_level("b", b), check_level("beta", beta)
 
     def enough(k: int) -> bool:
         return excess(s, a, k) <= b and failure(s, a, k) <= beta
 
-    # k·s·e^(-3k·rate) rises at first, but only where it is above s/(3·rate·e): there the other term is above beta too.
+    # k·s·e^(-3k·rate) rises up to k = 1/(3·rate), but until there the other term, e^(-0.6k·rate) times 8/3 or more, is
+    # above 1: so once there are enough lists, more of them are enough too.
     high = 1
     while not all(map(enough, (high, 2 * high))):
         high *= 2
@@ -141,8 +142,10 @@ def fewest_lists(s: int, a: float, b: float, beta: float) -> int:
     return high
 
 
-def _quarter(a: object) -> int:
-    """Return the weight of a quarter of a list, out of 2^20."""
-    if isinstance(a, bool) or not isinstance(a, int | float) or not 1e-4 <= a <= 20.0:
-        raise ParameterError(f"a must lie in 0.0001..20, got {a!r}; it is the epsilon of one selection")
-    return base(a / 8.0)
+def _level(a: object) -> float:
+    level = real(a)
+    if level is None or not 1e-4 <= level <= 20.0:
+        raise ParameterError(
+            f"a must be a number in 0.0001..20, got {a!r}; it is the epsilon of one selection, so give one such as 1"
+        )
+    return level

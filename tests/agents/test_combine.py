@@ -9,6 +9,7 @@ import math
 import pickle
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -394,3 +395,56 @@ def test_states_that_are_not_possible_are_refused_as_a_whole():
         assert state.dumps(agent) == before
     with pytest.raises(StateError, match="parameters"):
         noisy(1).load_state_dict(agent.state_dict())
+
+
+STRANGE = [
+    "1",
+    b"1",
+    True,
+    np.bool_(True),
+    math.nan,
+    -math.inf,
+    -1,
+    -0.5,
+    np.int64(-1),
+    10**400,
+    1j,
+    [1],
+    np.ones(2),
+]
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        *(
+            (lambda **more: Combine(Echo(0), Echo(1), **({"D": 4} | more)), name)
+            for name in ("D", "delta", "max_delay")
+        ),
+        *(
+            (lambda **more: Combine(Echo(0), Echo(1), **({"epsilon": 8.0, "delta": 1e-2} | more)), name)
+            for name in ("epsilon", "delta", "max_delay")
+        ),
+        *(
+            (lambda **more: Combine.smallest_delay(**({"epsilon": 8.0, "delta": 1e-2} | more)), name)
+            for name in ("epsilon", "delta", "max_delay")
+        ),
+        (lambda **more: Combine(Echo(0), Echo(1), 4).expected_bound(**more), "mistakes"),
+    ],
+)
+def test_strange_arguments_are_named_with_their_bound_and_a_remedy(make, name):
+    for value in STRANGE:
+        if name == "mistakes" and type(value) is int and value > 0:  # that many can be made
+            continue
+        with pytest.raises(ParameterError, match=f"^{name} must .*got .*; "):
+            make(**{name: value})
+
+
+def test_numpys_numbers_make_the_same_rule():
+    usual = {"epsilon": 8.0, "delta": 0.5, "max_delay": 1}
+    numpys = {"epsilon": np.float32(8.0), "delta": np.float64(0.5), "max_delay": np.int64(1)}
+    plain, other = (Combine(Echo(0), Echo(1), key=KEY, **given) for given in (usual, numpys))
+    assert (plain.delay, plain.rule_guarantee) == (other.delay, other.rule_guarantee)
+    assert Combine.smallest_delay(**numpys) == plain.delay
+    assert Combine(Echo(0), Echo(1), np.int64(4)).expected_bound(np.int64(3)) == 17
+    assert type(Combine(Echo(0), Echo(1), np.int64(4)).delay) is int

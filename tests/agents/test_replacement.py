@@ -6,13 +6,14 @@ import itertools
 import math
 import random
 
+import numpy as np
 import pytest
 from river import dummy, linear_model
 
 from streamlearn import Guarantee, Key
 from streamlearn.agents import SOA, Mirror, Replacement, SubsampledSOA
 from streamlearn.agents.replacement import Link, LinkState, Rule
-from streamlearn.errors import ParameterError, StateError
+from streamlearn.errors import ParameterError, SizeError, StateError
 from streamlearn.hypotheses import Thresholds
 from streamlearn.replays import replay
 from streamlearn.rounding import OUT_OF
@@ -220,7 +221,7 @@ def test_schedules():
     [
         ({"batch": 0}, "batch must be a whole number >= 1"),
         ({"position": 0}, "position must be a whole number >= 1"),
-        ({"schedule": "other"}, 'schedule must be "linear" or "paper"'),
+        ({"schedule": "other"}, "schedule must be 'linear' or 'paper'"),
         ({"epsilon": 0.0}, "epsilon must"),
         ({"delta": 1.5}, "delta must"),
         ({"max_delay": -1}, "max_delay must"),
@@ -241,3 +242,68 @@ def test_bad_arguments(more, message):
     }
     with pytest.raises(ParameterError, match=message):
         Replacement(**(given | more))
+
+
+STRANGE = [
+    "1",
+    b"1",
+    None,
+    True,
+    np.bool_(True),
+    math.nan,
+    math.inf,
+    -1,
+    -0.5,
+    np.int64(-1),
+    10**400,
+    1j,
+    [1],
+    np.ones(2),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "bound"),
+    [
+        ("batch", "be a whole number >= 1"),
+        ("position", "be a whole number >= 1"),
+        ("epsilon", r"be a number in \[2e-06, 1000\]"),
+        ("delta", r"be a number in \[2\^-59, 1\)"),
+        ("schedule", "be 'linear' or 'paper'"),
+        ("max_delay", "be a whole number"),
+    ],
+)
+def test_strange_arguments_are_named_with_their_bound_and_a_remedy(name, bound):
+    usual = {"batch": 2, "epsilon": 8.0, "delta": 0.01, "key": Key.from_seed(1)}
+    for value in STRANGE:
+        with pytest.raises(ParameterError, match=f"^{name} must {bound}.* got .*; "):
+            Replacement(*parts(), **(usual | {name: value}))
+
+
+def test_numpys_numbers_make_the_same_rule():
+    usual = {"batch": 2, "epsilon": 8.0, "delta": 0.5, "position": 2, "max_delay": 1, "key": Key.from_seed(1)}
+    numpys = {
+        "batch": np.int64(2), "epsilon": np.float32(8.0), "delta": np.float64(0.5), "position": np.uint8(2),
+        "max_delay": np.int32(1),
+    }  # fmt: skip
+    plain, other = (Replacement(*parts(), **(usual | more)) for more in ({}, numpys))
+    assert plain.rule == other.rule
+    assert plain.guarantee == other.guarantee
+    assert {type(value) for value in (other.batch, other.position, other.max_delay)} == {int}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{"schedule": "paper", "position": 17}, {"schedule": "paper", "position": 2**50}, {"batch": 2**50}],
+)
+def test_a_delay_beyond_all_streams_is_refused(more):
+    usual = {"batch": 2, "epsilon": 8.0, "delta": 0.01, "key": Key.from_seed(1)}
+    with pytest.raises(ParameterError, match="need a delay above 1125899906842624; take smaller ones"):
+        Replacement(*parts(), **(usual | more))
+
+
+def test_the_ends_of_the_bounds_can_be_had():
+    for epsilon, delta in ((1e3, 2.0**-59), (1e3, 1.0 - 2.0**-53)):
+        assert Replacement(*parts(), 2, epsilon=epsilon, delta=delta).guarantee.delta >= delta
+    with pytest.raises(SizeError, match="ramp"):
+        Replacement(*parts(), 2, epsilon=2e-6, delta=2.0**-59)

@@ -179,6 +179,41 @@ def test_dimension_refuses_in_one_line(refused, arguments, named):
     assert re.search(named, refused("dimension", *arguments))
 
 
+# --- plan: classes it takes without a log
+
+
+def test_plan_counts_cut_points_where_predict_would_learn_them(run):
+    ask = ("plan", "--delta", "1e-4", "--alone", "--json")
+    counted = json.loads(run(*ask, "-c", "stumps", "--features", "age, height", "--cuts", 2).out)
+    named = json.loads(run(*ask, "-c", "stumps:age=31,60.5;height=1.5,1.8").out)
+    assert counted.pop("class") == "Stumps({'age': [1.0, 2.0], 'height': [1.0, 2.0]})"
+    del named["class"]
+    assert counted == named
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["-c", "stumps"], "--class stumps needs the features and how many cut points each has"),
+        (["-c", "stumps", "--cuts", 3], "(--features a,b --cuts 3)"),
+        (["-c", "Stumps ", "--features", "a"], "the cut points themselves (stumps:FEATURE=c1,c2)"),
+        (["-c", "stumps:a=1", "--cuts", 3], "give them with --class stumps alone"),
+        (["-c", "point3", "--features", "a"], "give them with --class stumps alone"),
+        (["-c", "stumps", "--features", "a,a", "--cuts", 3], "the feature 'a' is given twice"),
+        (["-c", "stumps", "--features", "a,", "--cuts", 3], "is not a feature with its cut points"),
+        (["-c", "stumps", "--features", "a,b,c", "--cuts", 32768], "fewer cut points"),
+        (["-c", "intervals:5000"], "coarsen the points: Intervals(4096), on the command line intervals:4096"),
+        (["-c", "intervals:5000", "--mode", "options"], "with (x - 1) * 4096 // 5000 + 1 in place of x"),
+    ],
+)
+def test_plan_refuses_in_one_line(refused, arguments, named):
+    assert named in refused("plan", *arguments)
+
+
+def test_plan_takes_cut_points_within_bounds(run):
+    assert "--cuts" in run("plan", "-c", "stumps", "--features", "a", "--cuts", 0, code=2).err
+
+
 # --- adversary
 
 

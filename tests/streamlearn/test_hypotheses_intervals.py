@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from streamlearn.errors import SizeError
 from streamlearn.hypotheses import Intervals
 from streamlearn.hypotheses.intervals import gaps_dimension
 
@@ -78,3 +80,31 @@ def test_soa_never_errs_without_losing_dimension(m, data):
         assert after.dimension <= space.dimension
         space = after
     assert mistakes <= Intervals(m).dimension
+
+
+@pytest.mark.parametrize("m", [4097, 5000, 8192, 2**60 + 1])
+def test_too_many_instances_are_refused_with_a_coarser_class(m):
+    cls = Intervals(m)
+    for refuse in (cls.coverings, cls.version_space().options):
+        with pytest.raises(
+            SizeError, match=rf"Intervals\({m}\) has {m} instances; .* at most 4096"
+        ) as refused:
+            refuse()
+        message = str(refused.value)
+        assert "on the command line intervals:4096" in message
+        remedy = re.search(
+            r"Intervals\((\d+)\),.* with \(x - 1\) \* (\d+) // (\d+) \+ 1 in place of x", message
+        )
+        coarse, cells, whole = map(int, remedy.groups())
+
+        def place(x, cells=cells, whole=whole):
+            return (x - 1) * cells // whole + 1
+
+        some = sorted({*range(1, min(m, 5000)), *(max(1, m * i // 5000) for i in range(5001))})
+        places = list(map(place, some))
+        assert places[0] == 1
+        assert places[-1] == coarse
+        assert set(places) == set(range(1, coarse + 1))
+        assert places == sorted(places)
+    assert Intervals(coarse).coverings()
+    assert Intervals(coarse).version_space().options().count == coarse

@@ -21,6 +21,8 @@ from streamlearn.selection.groups import PURPOSE as GROUPS
 CUBE2 = Finite(np.array(list(itertools.product([0, 1], repeat=2)), dtype=bool))
 CUBE3 = Finite(np.array(list(itertools.product([0, 1], repeat=3)), dtype=bool))
 
+UNKNOWN = ("no instance", False)  # no candidate errs on it, so it is in no batch
+
 
 def mistakes(examples, start=1):
     return [Mistake(t, x, y) for t, (x, y) in enumerate(examples, start=start)]
@@ -48,7 +50,7 @@ def test_direct_weighs_all_mistakes_so_far_each_round_once():
 
 def test_direct_scores_range_as_stated_and_the_range_is_met():
     """All streams of 5 rounds of the four functions of two points, all neighbours, all earlier answers."""
-    examples = list(itertools.product([0, 1], [False, True]))
+    examples = [*itertools.product([0, 1], [False, True]), UNKNOWN]
     table = CUBE2.table
     widths = scheme(CUBE2, "direct").widths()
     assert widths.tolist() == [2.0, 4.0, 5.0]
@@ -60,7 +62,9 @@ def test_direct_scores_range_as_stated_and_the_range_is_met():
                 """Yield each hypothesis's mistakes at call 1 and 2, when the first call answered so."""
                 union = {}
                 for row in (0, *answers):
-                    records = first_mistakes(lambda x, row=row: bool(table[row, x]), stream, batch)
+                    records = first_mistakes(
+                        lambda x, row=row: x in (0, 1) and bool(table[row, x]), stream, batch
+                    )
                     union.update({m.sequence: (m.x, m.y) for m in records})
                     yield [sum(bool(h[x]) is not y for x, y in union.values()) for h in table]
 
@@ -77,7 +81,7 @@ def test_direct_scores_range_as_stated_and_the_range_is_met():
 def test_direct_keeps_its_privacy_exactly():
     """The laws of both calls on all streams of 3 rounds, neighbours and first answers."""
     eta, batch, direct = 0.5, 1, scheme(CUBE2, "direct")
-    examples = list(itertools.product([0, 1], [False, True]))
+    examples = [*itertools.product([0, 1], [False, True]), UNKNOWN]
     widths = direct.widths()
     laws = {}
     for stream in itertools.product(examples, repeat=3):

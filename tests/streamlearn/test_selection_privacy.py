@@ -67,6 +67,10 @@ def test_every_call_keeps_its_privacy_exactly():
     for table in tables:
         options = scheme(Finite(table), "options")
         examples = list(itertools.product(range(table.shape[1]), [False, True]))
+        examples += [
+            ("unknown", False),
+            ("unknown", True),
+        ]  # in no batch; or, as a mistake of 0, in it for nothing
         saved = options.start(eta, 2).to_plain()
         runs = [saved]
         first = Finite(table).version_space().options()
