@@ -9,6 +9,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from streamlearn.priors.base import Floats
 
@@ -25,6 +26,28 @@ class Law(NamedTuple):
     masses: Floats
     start: int
     error: float
+
+
+def spread(
+    index: npt.NDArray[np.int64],
+    shares: tuple[Floats, Floats],
+    first: npt.NDArray[np.int64],
+    ratios: npt.NDArray[np.int64],
+) -> Law:
+    """Return the law of the sum of all rows: those of one kind of cell and about one width are folded together."""
+    parts = []
+    widths = index.max(axis=1) + 2
+    kinds = 64 * np.log2(ratios).astype(np.int64) + np.ceil(np.log2(widths)).astype(np.int64)
+    for kind in np.unique(kinds).tolist():
+        chosen = np.flatnonzero(kinds == kind)
+        masses = np.zeros((chosen.size, int(widths[chosen].max())))
+        rows = np.arange(chosen.size)
+        for column in range(index.shape[1]):
+            for further in (0, 1):
+                np.add.at(masses, (rows, index[chosen, column] + further), shares[further][chosen, column])
+        parts += [widened(fold(masses), 1 << kind // 64)]
+    law = merge(parts)
+    return law._replace(start=law.start + int((first * ratios).sum()))
 
 
 def widened(law: Law, ratio: int) -> Law:
@@ -58,6 +81,15 @@ def product(a: Law, b: Law) -> Law:
     return Law(masses[0], a.start + b.start + cut, a.error + b.error + lost + gone)
 
 
+def merge(laws: list[Law]) -> Law:
+    """Return the law of the sum of independent ones: the two shortest first, which takes the least work."""
+    left = list(laws)
+    while len(left) > 1:
+        left.sort(key=lambda law: -law.masses.size)
+        left.append(product(left.pop(), left.pop()))
+    return left[0]
+
+
 def power(law: Law, times: int) -> Law:
     """Return the law of a sum of independent copies, by repeated squaring."""
     if times == 1:
@@ -72,13 +104,20 @@ def _convolve(a: Floats, b: Floats) -> tuple[Floats, float]:
     width = a.shape[1] + b.shape[1] - 1
     size = 1 << (width - 1).bit_length()
     product = np.fft.irfft(np.fft.rfft(a, size) * np.fft.rfft(b, size), size)[:, :width]
-    lengths = np.sqrt((a * a).sum(axis=1)) * b.sum(axis=1) + np.sqrt((b * b).sum(axis=1)) * a.sum(axis=1)
-    return np.maximum(product, 0.0), 2.0 * FFT * (size.bit_length()) * math.sqrt(size) * float(lengths.sum())
+    lengths = _norms(a) * b.sum(axis=1) + _norms(b) * a.sum(axis=1)
+    return np.maximum(product, 0.0, out=product), 2.0 * FFT * (size.bit_length()) * math.sqrt(size) * float(
+        lengths.sum()
+    )
+
+
+def _norms(rows: Floats) -> Floats:
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows)))
 
 
 def _trim(masses: Floats) -> tuple[Floats, int, float]:
     """Return the laws without far cells that hold next to nothing of any, how many went below, and the mass gone."""
-    low = int(np.argmax((np.cumsum(masses, axis=1) > CUT).any(axis=0)))
-    high = masses.shape[1] - int(np.argmax((np.cumsum(masses[:, ::-1], axis=1) > CUT).any(axis=0)))
+    most = masses.max(axis=0)  # its sums are above those of every row
+    low = int(np.argmax(np.cumsum(most) > CUT))
+    high = most.size - int(np.argmax(np.cumsum(most[::-1]) > CUT))
     gone = float(masses[:, :low].sum() + masses[:, high:].sum())
     return masses[:, low:high], low, gone * (1.0 + 1e-9)

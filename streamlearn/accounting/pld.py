@@ -16,14 +16,14 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from streamlearn.accounting.convolutions import UNIT, Law, fold, power, product, widened
+from streamlearn.accounting.convolutions import UNIT, Law, merge, power, spread
 from streamlearn.errors import ParameterError, SizeError
 from streamlearn.priors.base import Floats
-from streamlearn.rounding import check_epsilon
+from streamlearn.rounding import OUT_OF, check_epsilon
 
 LOSS_GUARD = 16.0 * UNIT
 """A computed ln P/Q is raised by this times (1 + its size): more than its rounding error."""
-MASS_GUARD = 64.0 * UNIT
+MASS_GUARD = 128.0 * UNIT
 """The relative error of a tilted mass is below this times (1 + |exponent|)."""
 LOOSENESS = 1e-4
 """How much the grid may raise δ, relatively, where that takes no more than ``MOST_CELLS`` cells."""
@@ -34,11 +34,12 @@ FEWEST_CELLS = 1 << 14
 MOST_DOUBLINGS = 12.0
 """How often the width of a factor's cells may be doubled."""
 STEEPEST = 30.0
-"""The most the tilt's exponent changes within a cell."""
+"""The most the tilt's exponent changes within a cell; ``MASS_GUARD`` rests on it."""
 MOST_OUTCOMES = 1 << 20
 """The most outcomes that are enumerated."""
 
 _LARGEST_ORDER = 2.0**20
+_NOTHING = 1e-290  # a product of masses below this may have lost digits
 
 
 class _Factors(NamedTuple):
@@ -195,7 +196,7 @@ class LossDistribution:
         return min(1.0, infinite + _finite_delta(leaves, level, cells))
 
     def enumerate(self, epsilon: float) -> float:
-        """Return the divergence over all outcomes, one by one; off by less than 10^-12, and never too small.
+        """Return the divergence over all outcomes, one by one; off by less than 10^-12, never too small.
 
         Raises
         ------
@@ -223,10 +224,11 @@ class LossDistribution:
             ):
                 first, second = np.outer(first, p).ravel(), np.outer(second, q).ravel()
                 rows += 1
-        growth = np.exp(min(level, 700.0)) * (1.0 - LOSS_GUARD)
-        gap = float(np.maximum(first - growth * second, 0.0).sum())
-        # Both products are off by 3 units a row, and growth·second matters only where it is at most first.
-        return min(1.0, gap + 8.0 * UNIT * (rows + 4))
+        growth = math.exp(min(level, 700.0)) * (1.0 - LOSS_GUARD)
+        off = 4.0 * UNIT * (rows + 1)  # of either product, relatively, where it does not underflow
+        second[second < _NOTHING] = 0.0
+        gaps = np.maximum(first * (1.0 + off) - growth * (second * (1.0 - off)), 0.0)
+        return min(1.0, float(gaps.sum()) * (1.0 + 128.0 * UNIT) + _NOTHING)
 
     @property
     def outcomes(self) -> int:
@@ -253,9 +255,7 @@ def _log_sums(logs: Floats) -> Floats:
 
 def _log_moment(leaves: Sequence[_Leaves], order: float) -> float:
     return math.fsum(
-        block.times * value
-        for block in leaves
-        for value in _log_sums(block.logs + order * block.losses).tolist()
+        block.times * float(_log_sums(block.logs + order * block.losses).sum()) for block in leaves
     )
 
 
@@ -271,10 +271,10 @@ def _best_order(leaves: Sequence[_Leaves], epsilon: float) -> float:
             - math.log1p(order)
         )
 
-    grid = np.linspace(math.log(1e-3), math.log(_LARGEST_ORDER), 40).tolist()
+    grid = np.linspace(math.log(1e-3), math.log(_LARGEST_ORDER), 20).tolist()
     best = min(range(len(grid)), key=[exponent(value) for value in grid].__getitem__)
     low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
-    for _ in range(12):  # ternary search: the exponent is convex in the order, unimodal in its logarithm
+    for _ in range(13):  # ternary search: the exponent is convex in the order, unimodal in its logarithm
         left, right = low + (high - low) / 3.0, high - (high - low) / 3.0
         low, high = (low, right) if exponent(left) < exponent(right) else (left, high)
     return math.exp(0.5 * (low + high))
@@ -285,8 +285,7 @@ def _finite_delta(leaves: Sequence[_Leaves], epsilon: float, cells: int) -> floa
     order = _best_order(leaves, epsilon)
     cell, ratios = _grid(leaves, order, cells)
     order = min(order, STEEPEST / (cell * max(int(ratio.max()) for ratio in ratios)))
-    law: Law | None = None
-    logs, bases, guard = [], [], 0.0
+    laws, logs, bases, guard = [], [], [], 0.0
     for block, ratio in zip(leaves, ratios, strict=True):
         tilted, log, base = _tilted(block, order, cell, ratio)
         logs += [block.times * log]
@@ -295,9 +294,8 @@ def _finite_delta(leaves: Sequence[_Leaves], epsilon: float, cells: int) -> floa
             block.logs > -np.inf, block.logs, 0.0
         ).min(axis=1)
         guard += MASS_GUARD * block.times * float((1.0 + exponents).sum())
-        powered = power(tilted, block.times)
-        law = powered if law is None else product(law, powered)
-    assert law is not None  # noqa: S101 - there is a block
+        laws += [power(tilted, block.times)]
+    law = merge(laws)
     above = math.fsum(bases) + cell * (law.start + np.arange(law.masses.size)) - epsilon
     worth = np.where(above > 0.0, -np.expm1(-above) * np.exp(-order * np.maximum(above, 0.0)), 0.0)
     # No loss is worth more than this in a tilted law: the factor of the moment bound.
@@ -358,30 +356,34 @@ def _tilted(
     index = place.astype(np.int64) - first[:, None]
     shares = (below / sums[:, None], higher / sums[:, None])
     return (
-        _spread(index, shares, first, ratios),
+        spread(index, shares, first, ratios),
         math.fsum(log.tolist()) + math.fsum(np.log(sums).tolist()),
         math.fsum(base[:, 0].tolist()),
     )
 
 
-def _spread(
-    index: npt.NDArray[np.int64],
-    shares: tuple[Floats, Floats],
-    first: npt.NDArray[np.int64],
-    ratios: npt.NDArray[np.int64],
-) -> Law:
-    """Return the law of the sum of all rows: those of one kind of cell and about one width are folded together."""
-    law: Law | None = None
-    widths = index.max(axis=1) + 2
-    kinds = 64 * np.log2(ratios).astype(np.int64) + np.ceil(np.log2(widths)).astype(np.int64)
-    for kind in np.unique(kinds).tolist():
-        chosen = np.flatnonzero(kinds == kind)
-        masses = np.zeros((chosen.size, int(widths[chosen].max())))
-        rows = np.arange(chosen.size)
-        for column in range(index.shape[1]):
-            for further in (0, 1):
-                np.add.at(masses, (rows, index[chosen, column] + further), shares[further][chosen, column])
-        part = widened(fold(masses), 1 << kind // 64)
-        law = part if law is None else product(law, part)
-    assert law is not None  # noqa: S101 - a block has a row
-    return law._replace(start=law.start + int((first * ratios).sum()))
+def estimate(ramp: Floats, epsilon: float) -> float:
+    """Return about ln δ(ε) of a symmetric ramp: the losses, tilted so that their mean is ε, as if normal."""
+    from scipy.special import erfcx, expit  # noqa: PLC0415 - slow to import
+
+    drawn = np.maximum(np.rint(ramp * OUT_OF), 1.0) / OUT_OF
+    rest = drawn[::-1]  # 1 - p, since it is symmetric
+    low, high, rest_low, rest_high = drawn[:-1], drawn[1:], rest[:-1], rest[1:]
+    yes, no = np.log(low / high), np.log(rest_low / rest_high)
+    odds = np.log(low / rest_low)
+    apart = yes - no
+    sure = math.fsum(no.tolist()) - math.log(rest[0])  # the loss if every answer is no
+    order = 1.0
+    for _ in range(60):
+        weights = expit(odds + order * apart)
+        variance = float((weights * (1.0 - weights) * apart**2).sum()) + 1e-300
+        step = (epsilon - sure - float((weights * apart).sum())) / variance
+        new = min(max(order + step, order / 4.0, 1e-6), order * 4.0)
+        if abs(new - order) <= 1e-6 * order:
+            break
+        order = new
+    log_moment = float((np.log(rest_low) + np.logaddexp(0.0, odds + order * apart)).sum()) + order * sure
+    width = math.sqrt(variance / 2.0)
+    normal = 0.5 * float(erfcx(order * width) - erfcx((order + 1.0) * width))
+    finite = math.log(max(normal, 1e-300)) + log_moment - order * epsilon
+    return float(np.logaddexp(min(finite, 700.0), math.log(rest[-1])))

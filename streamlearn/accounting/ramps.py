@@ -13,23 +13,26 @@ from typing import TypeAlias
 
 import numpy as np
 
-from streamlearn.accounting.pld import LossDistribution
+from streamlearn.accounting.pld import MOST_CELLS, LossDistribution, estimate
 from streamlearn.errors import ParameterError, SizeError
 from streamlearn.priors.base import Floats
 from streamlearn.rounding import OUT_OF, as_float, check_epsilon
 
 Point: TypeAlias = tuple[float, float]
-"""The shape of a ramp as it is searched for: ln(p_1/δ), ln(growth/ε)."""
+"""The shape of a ramp as it is searched for: ln(p_1/δ), ln(growth/ε), with ε at most ``_STEEP``."""
+Trial: TypeAlias = tuple[int, float]  # a length and the natural logarithm of its δ
 LONGEST = 1_000_000
 """The longest ramp that is looked for."""
 
 _LEAST_EPSILON, _MOST_EPSILON = 1e-6, 500.0
 _MIRRORED = 2.0**-50  # a ramp this near to its mirror image is meant to be it
 _ENUMERATED = 18  # a ramp up to this long is evaluated outcome by outcome
+_STEEP = 60.0  # no ramp for a larger ε grows faster
+_COUNTED = 40.0  # where the Gaussian floor is below it, shapes are compared by certificates
 _POLISHED = 5_000  # up to this length the shape is tuned by certificates, too
-_COARSE = 1 << 16  # cells of theirs
-_STARTS = [(u, v) for u in np.linspace(-5.0, -0.4, 9).tolist() for v in np.linspace(-2.5, 0.0, 8).tolist()]
-_CERTIFICATES = 40
+_COARSE, _COARSER = 1 << 16, 1 << 14  # cells of theirs
+_STARTS = [(u, v) for u in (-5.0, -3.0, -1.5, -0.6, -0.1) for v in (-2.2, -1.6, -1.1, -0.6, -0.1)]
+_GUESSES, _CERTIFICATES, _HOPEFUL = 12, 40, 0.7  # tries; a shape that near to ln δ may be tuned to reach it
 
 
 def build(first: float, growth: float, step: float) -> Floats:
@@ -59,17 +62,10 @@ def build(first: float, growth: float, step: float) -> Floats:
     >>> ramp.round(3).tolist()
     [0.1, 0.272, 0.5, 0.728, 0.9]
     """
-    lower = [math.asin(math.sqrt(first))]
-    while True:
-        rise = math.exp(growth / 2) * math.sin(lower[-1])
-        higher = math.asin(rise) if rise < 1.0 else math.inf
-        if higher - lower[-1] >= step or higher >= math.pi / 4:
-            break
-        lower.append(higher)
-    below = np.array(lower)
-    width = math.pi / 2 - 2.0 * lower[-1]
-    parts = max(1, math.ceil(width / step - 1e-12))
-    middle = lower[-1] + width * np.arange(1, parts) / parts
+    angles, steps, most = _angles(first, growth, math.inf)
+    lower, parts = _rounds(angles, steps, most, step)
+    below = angles[:lower]
+    middle = below[-1] + (math.pi / 2 - 2.0 * below[-1]) * np.arange(1, parts) / parts
     return np.asarray(np.sin(np.concatenate([below, middle, (math.pi / 2 - below)[::-1]])) ** 2)
 
 
@@ -171,11 +167,12 @@ def shortest(epsilon: float, delta: float) -> Floats:
     ParameterError
         If ε or δ is outside its bound.
     SizeError
-        If no ramp up to ``LONGEST`` will do.
+        If none up to ``LONGEST`` is found.
 
     Notes
     -----
-    For one length, p_1 and the growth are chosen by a saddle-point estimate of δ; only the certificate decides.
+    For one length, p_1 and the growth are chosen by a saddle-point estimate of δ, or a coarse certificate where ramps
+    are short; only the full certificate decides.
 
     Examples
     --------
@@ -186,19 +183,13 @@ def shortest(epsilon: float, delta: float) -> Floats:
     check_target(epsilon, delta)
     best = np.array([0.5])
     if certified_delta(thresholds(best), epsilon) > delta:
-        best = _search(epsilon, delta)
+        best = _Search(epsilon, delta).run()
     best.setflags(write=False)
     return best
 
 
 def check_target(epsilon: object, delta: object) -> None:
-    """Refuse what no ramp can be asked for.
-
-    Raises
-    ------
-    ParameterError
-        Unless 1e-6 <= ε <= 500 and 2^-60 <= δ < 1.
-    """
+    """Raise ParameterError unless 1e-6 <= ε <= 500 and 2^-60 <= δ < 1."""
     level = check_epsilon(epsilon)
     if not _LEAST_EPSILON <= level <= _MOST_EPSILON:
         raise ParameterError(
@@ -232,116 +223,172 @@ def gaussian_floor(epsilon: float, delta: float) -> float:
     return (math.pi / low) ** 2
 
 
-def _search(epsilon: float, delta: float) -> Floats:
-    """Return the shortest ramp found: first the shape by an estimate, then, where it takes no time, by certificates."""
-    point: Point | None = None
+def _angles(first: float, growth: float, length: float) -> tuple[Floats, Floats, int]:
+    """Return θ of a geometric rise up to a little above π/4, its steps (which rise), and how many θ lie below π/4."""
+    rises = int(min(math.floor(-math.log(2.0 * first) / growth) + 2, length))
+    logs = math.log(first) + growth * np.arange(rises)
+    angles = np.arcsin(np.exp(np.minimum(logs, 0.0) / 2.0))
+    return angles, np.diff(angles), int(np.searchsorted(angles, math.pi / 4))
 
-    def tuned(length: int) -> Point:
-        nonlocal point
-        point = _tuned(length, delta, epsilon, point)
-        return point
 
-    best = _between(epsilon, delta, max(2, round(1.05 * gaussian_floor(epsilon, delta))), tuned)
-    if best is None:
-        raise SizeError(
-            f"no ramp for ({epsilon:g}, {delta:g}) of at most {LONGEST} rounds is certified; use a larger one"
+def _rounds(angles: Floats, steps: Floats, most: int, step: float) -> tuple[int, int]:
+    """Return on how many rounds a ramp rises geometrically, and how many steps it takes in the middle."""
+    lower = min(1 + int(np.searchsorted(steps, step)), most)
+    return lower, max(1, math.ceil((math.pi / 2 - 2.0 * float(angles[lower - 1])) / step - 1e-12))
+
+
+class _Search:
+    """One search for a short ramp: what was tried at which length."""
+
+    def __init__(self, epsilon: float, delta: float) -> None:
+        self.epsilon, self.delta = epsilon, delta
+        self.target = math.log(delta) - 1e-12  # more than a logarithm is off by
+        self.floor = gaussian_floor(epsilon, delta)
+        self.steepness = max(0.5, -0.5 * self.target)  # about -d ln δ/d ln L
+        self.point: Point | None = None
+        self.tuned: dict[int, tuple[Point, float]] = {}
+
+    def run(self) -> Floats:
+        """Return the shortest ramp found, for a low floor by certificates, else by a guess at δ first."""
+        best = None
+        if self.floor <= _COUNTED:
+            best = self._counted()
+        elif self.floor <= LONGEST:
+            best = self._between(*self._guessed(), lambda length: self._shape(length)[0])
+        if best is None:
+            raise SizeError(
+                f"no ramp of at most {LONGEST} rounds for ({self.epsilon:g}, {self.delta:g}); raise one"
+            )
+        if best.size > _POLISHED or self.point is None:
+            return best
+        guarded = self._guarded(best.size, lambda ramp: self._reached(ramp, _COARSE))
+        sharper = _descend(guarded, self.point, most=20)
+        shorter = self._between(best.size, self.steepness, lambda _: sharper)
+        return best if shorter is None or shorter.size >= best.size else shorter
+
+    def _reached(self, ramp: Floats, cells: int = MOST_CELLS) -> float:
+        """Return ln δ, certified; in full by default."""
+        levels = thresholds(ramp)
+        full = cells == MOST_CELLS or len(levels) <= _ENUMERATED
+        reached = (
+            certified_delta(levels, self.epsilon) if full else loss(levels).delta(self.epsilon, cells=cells)
         )
-    if best.size > _POLISHED or point is None:
+        return math.log(max(reached, 1e-300))
+
+    def _counted(self) -> Floats | None:
+        """Return a certified ramp where none was found one round shorter, by bisection."""
+        # A geometric ramp: m answers of loss g have a chance of about e^(-gm²/2), δ where gm = ε for g = ε²/(2 ln 1/δ).
+        geometric = min(1.0, self.epsilon / 8.0) * (2.0 * self.target / self.epsilon) ** 2
+        length = max(2, round(max(1.05 * self.floor, geometric)))
+        failed, best = 1, None
+        for _ in range(_CERTIFICATES):
+            ramp = self._found(length)
+            failed, best = (length, best) if ramp is None else (failed, ramp)
+            passed = failed * 3 // 2 + 1 if best is None else best.size
+            if best is not None and passed - failed <= 1:
+                break
+            length = (max(failed, passed * 2 // 3) + passed) // 2
         return best
-    sharper = _polished(best.size, epsilon, delta, point)
-    shorter = _between(epsilon, delta, best.size, lambda _: sharper)
-    return best if shorter is None or shorter.size >= best.size else shorter
+
+    def _found(self, length: int) -> Floats | None:
+        """Return some ramp of this length that is certified, or None."""
+        found: Floats | None = None
+
+        def cost(ramp: Floats) -> float:
+            nonlocal found
+            if found is not None:
+                return -1e9
+            reached = self._reached(ramp, _COARSER)
+            if reached <= self.target and self._reached(ramp) <= self.target:
+                found = ramp
+            return reached
+
+        guarded = self._guarded(length, cost)
+        least, best = min((guarded(start), start) for start in _STARTS)
+        if length <= _ENUMERATED or least < self.target + _HOPEFUL:
+            _descend(guarded, best, most=50)
+        return found
+
+    def _guessed(self) -> tuple[int, float]:
+        """Return the length at which the guess at δ meets the target, and -d ln δ/d ln L there."""
+        length, steepness = round(1.05 * self.floor), self.steepness
+        known: Trial | None = None
+        for _ in range(_GUESSES):
+            value = self._shape(length)[1]
+            if known is not None and known[0] != length:
+                steepness = min(max((known[1] - value) / math.log(length / known[0]), 0.5), 60.0)
+            known = (length, value)
+            change = min(max((value - self.target) / steepness, -0.5), 0.7)
+            new = min(max(2, math.ceil(length * math.exp(change))), LONGEST)
+            if abs(new - length) <= 1e-4 * length or new in self.tuned:
+                return new, steepness
+            length = new
+        return length, steepness
+
+    def _between(self, length: int, steepness: float, shape: Callable[[int], Point]) -> Floats | None:
+        """Return a certified ramp where the next shorter one is not certified, searched for from ``length`` on.
+
+        A long one need not be: it is enough that its δ is nearer to the target than one round more or less makes.
+        """
+        failed, passed, best = (1, math.inf), (0, 0.0), None
+        for _ in range(_CERTIFICATES):
+            ramp = self._of_length(length, shape(length))
+            reached = self._reached(ramp) if ramp.size <= length else math.inf
+            if reached <= self.target:
+                best, passed = ramp, (ramp.size, reached)
+                near = ramp.size > _POLISHED and self.target - reached < 0.6 * steepness / ramp.size
+            else:
+                failed, near = (length, reached), False
+            length = _next_length(failed, passed, self.target, steepness)
+            if near or length > LONGEST or (best is not None and passed[0] - failed[0] <= 1):
+                break
+        return best
+
+    def _shape(self, length: int) -> tuple[Point, float]:
+        """Return the shape with the least guess at ln δ at this length, and that guess."""
+        if length not in self.tuned:
+            guarded = self._guarded(length, lambda ramp: estimate(ramp, self.epsilon))
+            self.point = _descend(guarded, self.point or min(_STARTS, key=guarded), most=120)
+            self.tuned[length] = self.point, guarded(self.point)
+        return self.tuned[length]
+
+    def _of_length(self, length: int, point: Point) -> Floats:
+        """Return the ramp of at most this length that ln p_1/δ and ln growth make."""
+        first, growth = self.delta * math.exp(point[0]), min(self.epsilon, _STEEP) * math.exp(point[1])
+        angles, steps, most = _angles(first, growth, length)
+
+        def size(step: float) -> int:
+            return int(np.dot((2, 1), _rounds(angles, steps, most, step))) - 1
+
+        low, high = math.log(1.0 / length), math.log(2.0)
+        for _ in range(45):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if size(math.exp(middle)) > length else (low, middle)
+        return build(first, growth, math.exp(high))
+
+    def _guarded(self, length: int, cost: Callable[[Floats], float]) -> Callable[[Point], float]:
+        """Return the cost with a wall around what makes no ramp of that length."""
+
+        def guarded(at: Point) -> float:
+            if not (-12.0 < at[0] < min(0.0, math.log(0.45) - self.target) and -6.0 < at[1] < 1.0):
+                return 1e9
+            ramp = self._of_length(length, at)
+            return cost(ramp) if ramp.size <= length else 1e3 + ramp.size
+
+        return guarded
 
 
-def _between(epsilon: float, delta: float, length: int, shape: Callable[[int], Point]) -> Floats | None:
-    """Return a certified ramp where the next shorter one is not certified, searched for from ``length`` on."""
-    target = math.log(delta)
-    failed, passed = (1, math.inf), (0, 0.0)  # lengths with the natural logarithm of their δ
-    best = None
-    for _ in range(_CERTIFICATES):
-        if length > LONGEST:
-            break
-        ramp = _of_length(length, epsilon, delta, shape(length))
-        fits = ramp.size <= length
-        reached = math.log(certified_delta(thresholds(ramp), epsilon)) if fits else math.inf
-        if reached <= target:
-            best, passed = ramp, (ramp.size, reached)
-        else:
-            failed = (length, reached)
-        if best is not None and passed[0] - failed[0] <= 1:
-            break
-        length = _next_length(failed, passed, target)
-    return best
-
-
-def _next_length(failed: tuple[int, float], passed: tuple[int, float], target: float) -> int:
+def _next_length(failed: Trial, passed: Trial, target: float, steepness: float) -> int:
     """Return a length at which the target may just be met: ln δ against ln L is nearly a line."""
-    steepness = max(0.5, -0.7 * target)
     if not passed[0]:
-        missing = min(failed[1] - target, 1.0)
-        return max(failed[0] + 1, math.ceil(failed[0] * math.exp(missing / steepness)))
+        missing = min((failed[1] - target) / steepness, 0.7)
+        return max(failed[0] + 1, math.ceil(failed[0] * math.exp(missing)))
     if math.isinf(failed[1]):
-        guess = math.floor(passed[0] * math.exp(1.02 * (passed[1] - target) / steepness)) - 1
+        guess = math.ceil(passed[0] * math.exp((passed[1] - target) / steepness))
     else:
         share = (failed[1] - target) / (failed[1] - passed[1])
         guess = math.ceil(failed[0] * (passed[0] / failed[0]) ** share)
     return min(max(guess, failed[0] + 1), passed[0] - 1)
-
-
-def _of_length(length: int, epsilon: float, delta: float, point: Point) -> Floats:
-    """Return the ramp of at most this length that ln p_1/δ and ln growth/ε make."""
-    first, growth = delta * math.exp(point[0]), epsilon * math.exp(point[1])
-    rises = min(math.floor(-math.log(2.0 * first) / growth) + 2, length)
-    angles = np.arcsin(np.sqrt(np.minimum(first * np.exp(growth * np.arange(rises)), 1.0)))
-    steps = np.diff(angles)
-    most = int(np.searchsorted(angles, math.pi / 4))
-
-    def size(step: float) -> int:
-        lower = min(1 + int(np.searchsorted(steps, step)), most)
-        width = math.pi / 2 - 2.0 * float(angles[lower - 1])
-        return 2 * lower + max(1, math.ceil(width / step - 1e-12)) - 1
-
-    low, high = math.log(1.0 / length), math.log(2.0)
-    for _ in range(45):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if size(math.exp(middle)) > length else (low, middle)
-    return build(first, growth, math.exp(high))
-
-
-def _tuned(length: int, delta: float, epsilon: float, point: Point | None) -> Point:
-    """Return the shape with the least estimate of δ at this length, near ``point`` or anywhere."""
-
-    def cost(at: Point) -> float:
-        return _estimate(_of_length(length, epsilon, delta, at), epsilon)
-
-    guarded = _guarded(cost, length, epsilon, delta)
-    return _descend(guarded, point or min(_STARTS, key=guarded), most=120)
-
-
-def _polished(length: int, epsilon: float, delta: float, point: Point) -> Point:
-    """Return the shape with the least certified δ at this length, near ``point``, on a coarse grid."""
-
-    def cost(at: Point) -> float:
-        return math.log(
-            loss(thresholds(_of_length(length, epsilon, delta, at))).delta(epsilon, cells=_COARSE)
-        )
-
-    return _descend(_guarded(cost, length, epsilon, delta), point, most=20)
-
-
-def _guarded(
-    cost: Callable[[Point], float], length: int, epsilon: float, delta: float
-) -> Callable[[Point], float]:
-    """Return the cost with a wall around what makes no ramp of that length."""
-
-    def guarded(at: Point) -> float:
-        first, growth = delta * math.exp(at[0]), epsilon * math.exp(at[1])
-        if not (-12.0 < at[0] < 0.0 and first < 0.45 and growth < 20.0 and at[1] > -6.0):
-            return 1e9
-        size = _of_length(length, epsilon, delta, at).size
-        return cost(at) if size <= length else 1e3 + size
-
-    return guarded
 
 
 def _descend(cost: Callable[[Point], float], point: Point, most: int) -> Point:
@@ -349,32 +396,5 @@ def _descend(cost: Callable[[Point], float], point: Point, most: int) -> Point:
 
     simplex = [point, (point[0] + 0.2, point[1]), (point[0], point[1] + 0.1)]
     options = {"initial_simplex": simplex, "xatol": 1e-3, "fatol": 1e-5, "maxfev": most}
-    found = minimize(
-        lambda at: cost((float(at[0]), float(at[1]))), point, method="Nelder-Mead", options=options
-    )
-    return float(found.x[0]), float(found.x[1])
-
-
-def _estimate(ramp: Floats, epsilon: float) -> float:
-    """Return about ln δ(ε): the losses, tilted so that their mean is ε, as if normal."""
-    from scipy.special import erfcx, expit  # noqa: PLC0415 - slow to import
-
-    low, high = ramp[:-1], ramp[1:]
-    yes, no = np.log(low / high), np.log((1.0 - low) / (1.0 - high))
-    odds = np.log(low / (1.0 - low))
-    apart = yes - no
-    sure = math.fsum(no.tolist()) - math.log1p(-ramp[0])  # the loss if every answer is no
-    order = 1.0
-    for _ in range(60):
-        weights = expit(odds + order * apart)
-        variance = float((weights * (1.0 - weights) * apart**2).sum()) + 1e-300
-        step = (epsilon - sure - float((weights * apart).sum())) / variance
-        new = min(max(order + step, order / 4.0, 1e-6), order * 4.0)
-        if abs(new - order) <= 1e-6 * order:
-            break
-        order = new
-    log_moment = float((np.log1p(-low) + np.logaddexp(0.0, odds + order * apart)).sum()) + order * sure
-    width = math.sqrt(variance / 2.0)
-    normal = 0.5 * float(erfcx(order * width) - erfcx((order + 1.0) * width))
-    finite = math.log(max(normal, 1e-300)) + log_moment - order * epsilon
-    return float(np.logaddexp(min(finite, 700.0), math.log(1.0 - ramp[-1])))
+    found = minimize(lambda at: cost((at[0], at[1])), point, method="Nelder-Mead", options=options).x
+    return float(found[0]), float(found[1])

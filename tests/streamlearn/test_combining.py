@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamlearn.accounting import combining
+from streamlearn.accounting.pld import LossDistribution
 from streamlearn.errors import ParameterError
 
 # Whole predictor's ε and δ; certified by log-moments; nothing at or below works.
@@ -92,6 +93,21 @@ def test_nothing_at_the_last_row_works(row, precision):
     found = combining.smallest_delay(epsilon / 2, delta / 2)
     assert balanced_delta(impossible, epsilon / 2, precision) > delta / 2
     assert balanced_delta(found, epsilon / 2, 8) < delta / 2  # the oracle tells them apart
+
+
+@pytest.mark.parametrize(("epsilon", "D"), [(1.0, 226), (1.0, 609)])
+@pytest.mark.parametrize("path", ["turns", "first", "second", "runs"])
+def test_no_path_of_many_rounds_is_above_the_certificate(epsilon, D, path):  # noqa: N803
+    # Up to the accountant's 1e-3 this is the exact divergence of the path; the rest of the stream adds to it.
+    n = np.arange(8 * D)
+    first = {"turns": (n + 1) // 2, "first": n, "second": 0 * n, "runs": np.minimum(n, 3 * D)}[path]
+    p, q = pair((D + first).astype(float), (D + n - first).astype(float))
+    loss = LossDistribution(np.stack([p, 1 - p], axis=1), np.stack([q, 1 - q], axis=1))
+    certified = combining.rule_delta(D, epsilon / 2)
+    reached = max(loss.delta(epsilon / 2), loss.reverse().delta(epsilon / 2))
+    assert reached <= certified
+    if path == "turns":
+        assert reached >= certified / 40  # rounds enough to matter
 
 
 def exit_moment(p, q, rate):

@@ -109,6 +109,93 @@ def test_against_an_independent_accountant(epsilon):
     assert theirs <= ours * 1.01
 
 
+def peers(levels, epsilon, interval):
+    """A lower and an upper bound of dp_accounting on the larger of both directions."""
+    accounting = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
+    bounds = []
+    for pessimistic in (False, True):
+        total = None
+        for low, high in itertools.pairwise((0, *levels, OUT_OF)):
+            laws = [{0: (OUT_OF - t) / OUT_OF, 1: t / OUT_OF} for t in (low, high)]
+            first, second = ({k: math.log(p) for k, p in law.items() if p > 0} for law in laws)
+            one = accounting.from_two_probability_mass_functions(
+                first,
+                second,
+                pessimistic_estimate=pessimistic,
+                value_discretization_interval=interval,
+                symmetric=False,
+            )
+            total = one if total is None else total.compose(one)
+        bounds.append(total.get_delta_for_epsilon(epsilon))
+    return bounds
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "shape", "cut"),
+    [
+        (0.1, (2e-2, 0.3, 0.04), 3),
+        (0.5, (5e-3, 0.4, 0.06), 0),
+        (1.0, (1e-3, 0.4, 0.08), 2),
+        (2.0, (1e-4, 0.5, 0.1), 4),
+        (4.0, (1e-5, 0.6, 0.15), 0),
+        (8.0, (1e-7, 1.2, 0.3), 1),
+    ],
+)
+@pytest.mark.parametrize("flipped", [False, True])
+def test_between_the_bounds_of_an_independent_accountant(epsilon, shape, cut, flipped):
+    levels = ramps.thresholds(ramps.build(*shape))[cut:]  # without its beginning it is not symmetric
+    if flipped:
+        levels = tuple(OUT_OF - level for level in reversed(levels))
+    least, most = peers(levels, epsilon, 2e-4)
+    ours = ramps.certified_delta(levels, epsilon)
+    assert least <= ours <= most * (1 + 1e-6)
+    assert most - least <= 0.1 * ours
+
+
+LEVELS = [3.0, 5.0, 8.0, 12.0, 20.0, 30.0, 42.0, 100.0, 500.0]
+CHANCES = [0.9, 0.49, 0.1, 1e-3, 1e-6, 1e-9, 2.0**-60]
+EASY = {
+    0.9: 0.5,
+    0.49: 0.5,
+    0.1: 1.0,
+    1e-3: 5.0,
+    1e-6: 8.0,
+    1e-9: 12.0,
+    2.0**-60: 30.0,
+}  # no seconds from here on
+
+
+def test_every_target_has_a_certified_ramp_and_easier_ones_no_longer_ramp():
+    lengths = {}
+    for delta in CHANCES:
+        for epsilon in [0.5, 1.0, *LEVELS]:
+            if epsilon >= EASY[delta]:
+                ramp = ramps.shortest(epsilon, delta)
+                assert ramps.certified_delta(ramps.thresholds(ramp), epsilon) <= delta
+                lengths[epsilon, delta] = ramp.size
+    assert len(lengths) > 48
+    for (epsilon, delta), length in lengths.items():
+        for (other, chance), longer in lengths.items():
+            if other <= epsilon and chance <= delta:
+                assert length <= 1.1 * longer + 1  # the slack of a search that need not find the best
+    # With ε >= ln 1/δ two rounds do: p and 1-p, e^-ε <= p <= δ.
+    assert all(n <= 2 for (epsilon, delta), n in lengths.items() if epsilon >= 1.05 * math.log(1 / delta))
+
+
+@pytest.mark.parametrize("target", [(1e-6, 1e-3), (1e-3, 1e-6), (1e-4, 1e-9), (0.02, 2.0**-60)])
+def test_no_ramp_only_where_the_floor_is_too_high(target):
+    assert ramps.gaussian_floor(*target) > ramps.LONGEST
+    with pytest.raises(SizeError):
+        ramps.shortest(*target)
+
+
+@pytest.mark.parametrize("levels", [(3,), (2**40, 2**63, 2**64 - 2**40), (15, 2**63, 2**64 - 15)])
+def test_enumeration_is_exact_for_the_smallest_chances_too(levels):
+    for epsilon in (1.0, 20.0, 45.0):
+        truth = exact(levels, epsilon)
+        assert truth <= ramps.loss(levels).enumerate(epsilon) <= truth * (1 + 1e-9) + 1e-280
+
+
 @pytest.mark.parametrize(("epsilon", "delta", "length"), TABLE)
 def test_the_table_is_reached(epsilon, delta, length):
     ramp = ramps.shortest(epsilon, delta)
