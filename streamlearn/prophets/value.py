@@ -1,0 +1,182 @@
+"""What a private prophet gets: the value of the best channels found, and a bound that no channels pass.
+
+Proof: ``prophets.proof.md`` beside this file.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final, Literal
+
+import msgspec
+import numpy as np
+
+from streamlearn import maximum, recursion
+from streamlearn.priors import Discrete, Finite, Prior
+from streamlearn.prophets.binary import any_threshold, best_threshold, thresholded
+from streamlearn.prophets.cells import Between, between
+from streamlearn.prophets.convex import Convex
+from streamlearn.prophets.interactive import any_channel, interactive_upper
+from streamlearn.prophets.response import Messages, Person
+from streamlearn.prophets.search import Found, Respond, ascended, enumerated, undominated
+from streamlearn.prophets.staircase import Staircase, channel
+
+CELLS: Final = 16
+"""Cells that a law of many values is rounded to."""
+CLOSE: Final = 1e-9
+"""A value this near to its bound, as a share of it, is certified."""
+
+_MANY: Final = 12
+_STARTS = (8, 3)
+"""Starts of the search: for up to ``_MANY`` persons, and for more."""
+
+Kind = Literal["private", "binary"]
+
+
+class ProphetValue(msgspec.Struct, frozen=True):
+    """What a prophet gets, between two bounds.
+
+    Parameters
+    ----------
+    value
+        Attained, with ``channels``.
+    upper_bound
+        No channels get more; up to rounding, a share of 1e-12.
+    channels
+        One a person. Where values were rounded to cells, a channel's ``values`` are the cells' means.
+    discretised
+        Whether some law was rounded to cells: then the gap has their part too, and more cells narrow it.
+
+    Examples
+    --------
+    >>> from streamlearn.replays import benchmarks
+    >>> best = benchmarks.private_prophet([1.0, [0.0, 3.0]], epsilon=1.0)
+    >>> best.status, round(best.value, 6), best.channels[1].means.round(3).tolist()
+    ('certified', 1.596588, [0.807, 2.193])
+    """
+
+    value: float
+    upper_bound: float
+    channels: tuple[Staircase, ...]
+    discretised: bool
+
+    @property
+    def certified(self) -> bool:
+        """Whether value and bound are equal but for a share of 1e-9."""
+        return self.upper_bound - self.value <= CLOSE * self.upper_bound
+
+    @property
+    def status(self) -> Literal["certified", "bounded"]:
+        """``"certified"``, or ``"bounded"`` where the two bounds differ."""
+        return "certified" if self.certified else "bounded"
+
+    @property
+    def gap(self) -> float:
+        """By how much the bound may be too large or the value too small, as a share of the bound."""
+        return 1.0 - self.value / self.upper_bound if self.upper_bound else 0.0
+
+
+def prophet_value(
+    laws: Sequence[Prior], epsilons: Sequence[float], cells: int = CELLS, kind: Kind = "private"
+) -> ProphetValue:
+    """Return what a private prophet gets.
+
+    Parameters
+    ----------
+    laws, epsilons
+        One a person.
+    cells
+        Cells that each law of more than 16 values is rounded to.
+    kind
+        ``"binary"``: with one bit of each person.
+    """
+    around = {law: between(law, cells) for law in dict.fromkeys(laws)}
+    below = _persons([around[law].below for law in laws], epsilons)
+    found, complete = _best(below, epsilons, kind)
+    rounded = any(laws_around.rounded for laws_around in around.values())
+    upper = found.value if complete and not rounded else _upper(laws, epsilons, around, kind)
+    return ProphetValue(found.value, max(upper, found.value), tuple(found.channels), rounded)
+
+
+def interactive_value(laws: Sequence[Prior], epsilons: Sequence[float], cells: int = CELLS) -> float:
+    """Return an upper bound on what an interactive prophet with recall gets.
+
+    Parameters
+    ----------
+    laws, epsilons, cells
+        As of :func:`prophet_value`.
+    """
+    return _interactive(laws, epsilons, {law: between(law, cells) for law in dict.fromkeys(laws)}, "private")
+
+
+def _persons(laws: Sequence[Finite], epsilons: Sequence[float]) -> list[Person]:
+    """Return the persons, those alike as one object."""
+    made: dict[tuple[Finite, float], Person] = {}
+    for law, epsilon in zip(laws, epsilons, strict=True):
+        if (law, epsilon) not in made:
+            made[law, epsilon] = Person(law.atoms, law.probs, math.exp(-epsilon))
+    return [made[key] for key in zip(laws, epsilons, strict=True)]
+
+
+def _best(persons: Sequence[Person], epsilons: Sequence[float], kind: Kind) -> tuple[Found, bool]:
+    """Return the best channels found, and whether all others were looked at."""
+    kinds = {id(person): person for person in persons}
+    choices = {
+        name: undominated(person) if kind == "private" else thresholded(person)
+        for name, person in kinds.items()
+    }
+    listed = [choices[id(person)] for person in persons]
+    if all(options is not None for options in listed):
+        complete = enumerated([options or [] for options in listed], [id(person) for person in persons])
+        if complete is not None:
+            return complete, True
+    responds = {name: _respond(person, kind) for name, person in kinds.items()}
+    respond = [responds[id(person)] for person in persons]
+    starts = _starts(persons, epsilons)
+    return max((ascended(respond, start) for start in starts), key=lambda found: found.value), False
+
+
+def _respond(person: Person, kind: Kind) -> Respond:
+    if kind == "binary":
+        return best_threshold(person)
+    messages = Messages(person)
+
+    def best(worth: Convex) -> Staircase:
+        response = messages.best(worth)
+        return person.posterior(channel(response.subsets, response.weights, person.least))
+
+    return best
+
+
+def _starts(persons: Sequence[Person], epsilons: Sequence[float]) -> list[list[Staircase]]:
+    """Return where to begin: nobody asked, the optimal stopper's thresholds, and thresholds at random."""
+    stages = recursion.solve([Discrete(person.values, person.probs) for person in persons], epsilons).values
+    generator = np.random.default_rng(0)  # a search, not a draw of anyone's: the same each time
+    starts = [
+        [person.posterior(np.ones((1, len(person.values)))) for person in persons],
+        [
+            person.threshold(int(np.searchsorted(person.values, w)))
+            for person, w in zip(persons, stages[1:], strict=True)
+        ],
+    ]
+    while len(starts) < _STARTS[len(persons) > _MANY]:
+        starts.append([person.threshold(int(generator.integers(len(person.values)))) for person in persons])
+    return starts
+
+
+def _upper(
+    laws: Sequence[Prior], epsilons: Sequence[float], around: dict[Prior, Between], kind: Kind
+) -> float:
+    """Return the least of the bounds: without privacy, Theorem 6.3's, the interactive prophet's."""
+    most = max(epsilons)
+    twice = 2.0 * recursion.truth_probability(most) * recursion.solve(laws, [most] * len(laws)).values[0]
+    return min(maximum.expected_max(laws), twice, _interactive(laws, epsilons, around, kind))
+
+
+def _interactive(
+    laws: Sequence[Prior], epsilons: Sequence[float], around: dict[Prior, Between], kind: Kind
+) -> float:
+    above = _persons([around[law].above for law in laws], epsilons)
+    cut = math.fsum(around[law].cut for law in laws)
+    return interactive_upper(above, any_channel if kind == "private" else any_threshold) + cut
