@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from streamlearn.priors.base import Floats
 from streamlearn.replays.stopping import BATCH
 from streamlearn.replays.streams import EpisodeBatch, RecordedStream
 from streamlearn.rounding import as_float
+
+Groups: TypeAlias = Sequence[Sequence[int]]
+"""Stages, counted from 1, that share a law: each stage in one group."""
 
 
 class Split(NamedTuple):
@@ -34,16 +38,20 @@ class Split(NamedTuple):
         # The learned part is a log of private values.
         return f"Split(learned={len(self.learned)} episodes)"
 
-    def priors(self, pooled: bool = False) -> list[Empirical]:
+    def priors(self, pooled: bool = False, groups: Groups | None = None) -> list[Empirical]:
         """Return one empirical prior per stage, from the earlier part only.
 
         Parameters
         ----------
-        pooled
-            Learn one law from all stages together, for people who are exchangeable; else each stage has
-            its own.
+        pooled, groups
+            As for :func:`empirical_priors`.
+
+        Raises
+        ------
+        ParameterError
+            As :func:`empirical_priors`.
         """
-        return _empirical(self.learned, pooled)
+        return empirical_priors(self.learned, pooled, groups)
 
 
 def split(stream: RecordedStream, learn: float) -> Split:
@@ -98,20 +106,24 @@ def split(stream: RecordedStream, learn: float) -> Split:
     )
 
 
-def stage_priors(stream: RecordedStream, pooled: bool = False) -> list[Empirical]:
+def stage_priors(
+    stream: RecordedStream, pooled: bool = False, groups: Groups | None = None
+) -> list[Empirical]:
     r"""Return empirical priors, one per stage, from a whole log: to decide with, not to score on.
 
     Parameters
     ----------
     stream
         The log.
-    pooled
-        As in :meth:`Split.priors`.
+    pooled, groups
+        As for :func:`empirical_priors`.
 
     Raises
     ------
     StreamError
         If the log has no whole episode.
+    ParameterError
+        As :func:`empirical_priors`.
 
     Examples
     --------
@@ -126,13 +138,81 @@ def stage_priors(stream: RecordedStream, pooled: bool = False) -> list[Empirical
     batches = [batch.values for batch in stream.batches(BATCH)]
     if not batches:
         raise StreamError("the log has no whole episode to learn from; check --horizon and --episode")
-    return _empirical(np.concatenate(batches), pooled)
+    return empirical_priors(np.concatenate(batches), pooled, groups)
 
 
-def _empirical(values: Floats, pooled: bool) -> list[Empirical]:
+def empirical_priors(values: Floats, pooled: bool = False, groups: Groups | None = None) -> list[Empirical]:
+    """Return the laws of recorded values, one per stage; stages of one group share one.
+
+    Parameters
+    ----------
+    values
+        The people's values, shape (episodes, n).
+    pooled
+        One law from all stages together, for people who are exchangeable: the group of all stages.
+    groups
+        Which stages share a law, as ``[[1, 2, 3], [4, 5]]``: each of 1..n in one group. None: each stage has its own.
+
+    Raises
+    ------
+    ParameterError
+        If both are given, or the groups leave a stage out, name one twice or one that there is not.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from streamlearn.replays.learning import empirical_priors
+    >>> values = np.array([[1.0, 2.0, 6.0], [3.0, 4.0, 8.0]])
+    >>> [prior.mean for prior in empirical_priors(values)]
+    [2.0, 3.0, 7.0]
+    >>> [prior.mean for prior in empirical_priors(values, groups=[[1, 2], [3]])]
+    [2.5, 2.5, 7.0]
+    """
+    priors: dict[int, Empirical] = {}
+    for group in partition(values.shape[1], pooled, groups):
+        law = Empirical(values[:, group].ravel())
+        priors |= dict.fromkeys(group, law)
+    return [priors[stage] for stage in range(values.shape[1])]
+
+
+def partition(horizon: int, pooled: bool = False, groups: Groups | None = None) -> list[list[int]]:
+    """Return which columns of a log share a law, counted from 0.
+
+    Parameters
+    ----------
+    horizon
+        The number of stages, n.
+    pooled, groups
+        As for :func:`empirical_priors`.
+
+    Raises
+    ------
+    ParameterError
+        As :func:`empirical_priors`.
+
+    Examples
+    --------
+    >>> from streamlearn.replays.learning import partition
+    >>> partition(3), partition(3, pooled=True), partition(3, groups=[[1, 3], [2]])
+    ([[0], [1], [2]], [[0, 1, 2]], [[0, 2], [1]])
+    """
+    stages = range(1, horizon + 1)
+    if groups is None:
+        return [list(range(horizon))] if pooled else [[column] for column in range(horizon)]
     if pooled:
-        return [Empirical(values.ravel())] * values.shape[1]
-    return [Empirical(stage) for stage in values.T]
+        raise ParameterError("pooled is one group of all stages; give pooled or groups, not both")
+    named = [stage for group in groups for stage in group]
+    strange = [stage for stage in named if type(stage) is not int or stage not in stages]
+    if strange:
+        raise ParameterError(f"groups name stage {strange[0]!r}; the stages are 1..{horizon}")
+    counts = Counter(named)
+    for stage in stages:
+        if counts[stage] != 1:
+            fault = "name stage {} twice" if counts[stage] else "leave out stage {}"
+            raise ParameterError(
+                f"groups {fault.format(stage)}; each of the stages 1..{horizon} belongs to one group"
+            )
+    return [[stage - 1 for stage in group] for group in groups if group]
 
 
 def _episodes_wanted(stream: RecordedStream, learn: float) -> int:

@@ -1,6 +1,7 @@
 """Labelled streams to try predictors on: adversarial ones, drawn ones, and real data that river carries.
 
-Each can be iterated any number of times, knows its length, and yields pairs (x, y) with a boolean y.
+Each stream can be iterated any number of times, knows its length, and yields pairs (x, y) with a boolean y.
+Hard instances of stopping are lists of priors (``worstcases.py``).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from streamlearn.replays.algorithm1 import AdversarialStream, point3_adversary
 from streamlearn.replays.draws import generator_of
 from streamlearn.replays.judges import Example, subsampled_soa_law
 from streamlearn.replays.treeadversary import littlestone_adversary, random_path
+from streamlearn.replays.worstcases import long_shot, prop53, prop56, theorem63
 from streamlearn.replays.writing import write
 
 __all__ = [
@@ -28,14 +30,18 @@ __all__ = [
     "ExampleStream",
     "image_segments",
     "littlestone_adversary",
+    "long_shot",
     "noisy",
     "phishing",
     "point3_adversary",
+    "prop53",
+    "prop56",
     "random_path",
     "realisable",
     "sea",
     "stagger",
     "subsampled_soa_law",
+    "theorem63",
     "write",
 ]
 

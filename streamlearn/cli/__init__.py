@@ -72,6 +72,9 @@ def _fail(message: str) -> NoReturn:
 from streamlearn.cli import bounding as bounding  # noqa: E402 - as above
 from streamlearn.cli import classes as classes  # noqa: E402 - as above
 from streamlearn.cli import demo as demo  # noqa: E402 - as above
+from streamlearn.cli import learning as learning  # noqa: E402 - as above
 from streamlearn.cli import planning as planning  # noqa: E402 - as above
 from streamlearn.cli import predicting as predicting  # noqa: E402 - as above
+from streamlearn.cli import ratios as ratios  # noqa: E402 - as above
+from streamlearn.cli import reporting as reporting  # noqa: E402 - as above
 from streamlearn.cli import stopping as stopping  # noqa: E402 - joins its commands to the app above

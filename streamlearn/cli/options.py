@@ -44,6 +44,13 @@ OnError = Annotated[
     typer.Option("--on-error", help="Stop at a malformed row, or leave it out and count."),
 ]
 Pooled = Annotated[bool, typer.Option("--pooled", help="Learn one prior from all stages, not one per stage.")]
+Groups = Annotated[
+    str | None,
+    typer.Option(
+        "--groups",
+        help="Learn one prior from the stages of each group, as 1-3,4-10; + joins what lies apart, as 1+3,2.",
+    ),
+]
 Learn = Annotated[
     str, typer.Option("--learn", help="Earlier part of the log that teaches the priors: a share or a number.")
 ]
@@ -52,6 +59,9 @@ Plot = Annotated[Path | None, typer.Option("--plot", help="Write a figure: .png,
 
 
 _NUMBER = re.compile(r"[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
+_RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", re.ASCII)
+MOST_STAGES = 1_000_000
+"""A longer range is no group of stages."""
 
 
 class LogOptions(NamedTuple):
@@ -113,6 +123,42 @@ def learn_amount(text: str) -> float:
         raise ParameterError(
             f"--learn {text!r} must be a share such as 0.5 or a number of episodes"
         ) from None
+
+
+def groups(text: str | None) -> list[list[int]] | None:
+    """Return ``--groups`` as lists of stages, None where it is not given.
+
+    Raises
+    ------
+    ParameterError
+        If it is not a list of stages and ranges.
+
+    Examples
+    --------
+    >>> from streamlearn.cli.options import groups
+    >>> groups("1-3,4+6,5")
+    [[1, 2, 3], [4, 6], [5]]
+    """
+    return None if text is None else [_group(text, part) for part in text.split(",")]
+
+
+def _group(text: str, part: str) -> list[int]:
+    stages: list[int] = []
+    for run in part.split("+"):
+        found = _RANGE.fullmatch(run.strip())
+        first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
+        if not first <= last <= first + MOST_STAGES:
+            raise ParameterError(
+                f"--groups {text!r} must list stages and ranges, as 1-3,4-10; {run.strip()!r} is neither"
+            )
+        stages.extend(range(first, last + 1))
+    return stages
+
+
+def warn(warnings: Sequence[str | None]) -> None:
+    """Print those warnings that there are to standard error, a line each."""
+    for warning in filter(None, warnings):
+        typer.echo(f"warning: {warning}", err=True)
 
 
 def build_agent(name: str, priors: Sequence[Prior], epsilon: float | list[float]) -> Stopper:

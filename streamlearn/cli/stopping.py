@@ -17,6 +17,7 @@ from streamlearn.errors import ParameterError
 if TYPE_CHECKING:
     from streamlearn.priors import Prior
     from streamlearn.replays import Estimate, RecordedStream, StoppingResult
+    from streamlearn.replays.learning import Groups
     from streamlearn.reporters import Reporter
 
 GRID = ("0", "0.25", "0.5", "0.75", "1", "1.5", "2", "3", "4", "5", "7", "10")
@@ -54,6 +55,7 @@ def solve(
     ] = None,
     log: Log = None,
     pooled: options.Pooled = False,
+    groups: options.Groups = None,
     value: options.Value = None,
     episode: options.Episode = None,
     time: options.Time = None,
@@ -67,7 +69,7 @@ def solve(
     from streamlearn.replays import benchmarks, rendering  # noqa: PLC0415 - keeps --help fast
 
     how = options.LogOptions(value, episode, time, horizon, sort, on_error)
-    laws = _laws(priors, log, how, pooled)
+    laws = _laws(priors, log, how, pooled, options.groups(groups))
     stopper = options.build_agent(agent, laws, options.levels([epsilon])[epsilon])
     figures = {"value": stopper.value, "online": benchmarks.online(laws), "prophet": benchmarks.prophet(laws)}
     stages = rendering.stage_rows(stopper, laws)
@@ -176,6 +178,7 @@ def replay(
     agent: options.Agents = None,
     learn: options.Learn = "0.5",
     pooled: options.Pooled = False,
+    groups: options.Groups = None,
     value: options.Value = None,
     episode: options.Episode = None,
     time: options.Time = None,
@@ -187,7 +190,8 @@ def replay(
 ) -> None:
     """Learn priors from the earlier part of a log, and score agents on the later part."""
     how = options.LogOptions(value, episode, time, horizon, sort, on_error)
-    replay_log(log, how, agent or AGENTS, epsilon or ["1"], learn, pooled, plot, as_json)
+    shared = options.groups(groups)
+    replay_log(log, how, agent or AGENTS, epsilon or ["1"], learn, pooled, plot, as_json, shared)
 
 
 @app.command(epilog="Example: streamlearn sweep '10*exponential(1)' --plot sweep.png")
@@ -198,6 +202,7 @@ def sweep(
     log: Log = None,
     learn: options.Learn = "0.5",
     pooled: options.Pooled = False,
+    groups: options.Groups = None,
     value: options.Value = None,
     episode: options.Episode = None,
     time: options.Time = None,
@@ -209,15 +214,18 @@ def sweep(
 ) -> None:
     """Show what privacy costs over a grid of levels: exactly under priors, or held out on a log."""
     how = options.LogOptions(value, episode, time, horizon, sort, on_error)
+    shared = options.groups(groups)
     if log is not None:
         if priors is not None:
             raise ParameterError("give priors or --log, not both")
-        replay_log(log, how, agent or AGENTS, epsilon or GRID, learn, pooled, plot, as_json)
+        replay_log(log, how, agent or AGENTS, epsilon or GRID, learn, pooled, plot, as_json, shared)
         return
-    _sweep_priors(_laws(priors, None, how, pooled), agent or AGENTS, epsilon or GRID, plot, as_json)
+    _sweep_priors(_laws(priors, None, how, pooled, shared), agent or AGENTS, epsilon or GRID, plot, as_json)
 
 
-def _laws(text: str | None, log: str | None, how: options.LogOptions, pooled: bool) -> Sequence[Prior]:
+def _laws(
+    text: str | None, log: str | None, how: options.LogOptions, pooled: bool, groups: Groups | None
+) -> Sequence[Prior]:
     """Return the priors a user wrote, or those of a whole log."""
     from streamlearn import priors  # noqa: PLC0415 - keeps --help fast
     from streamlearn.replays.learning import stage_priors  # noqa: PLC0415
@@ -227,8 +235,12 @@ def _laws(text: str | None, log: str | None, how: options.LogOptions, pooled: bo
             "give the priors, such as '10*uniform(0,1)', or --log to learn them from; one of the two"
         )
     if text is not None:
+        if pooled or groups:
+            raise ParameterError(
+                "--pooled and --groups are for priors learned from a log; write equal laws as 10*uniform(0,1)"
+            )
         return priors.parse(text)
-    return stage_priors(how.read(str(log)), pooled)
+    return stage_priors(how.read(str(log)), pooled, groups)
 
 
 def replay_log(
@@ -240,11 +252,14 @@ def replay_log(
     pooled: bool,
     plot: Path | None,
     as_json: bool,
+    groups: Groups | None = None,
 ) -> None:
     """Learn from the earlier part of a log, score stoppers on the later one, print a table and draw a figure."""
     from streamlearn.agents import OptimalStopper  # noqa: PLC0415 - keeps --help fast
     from streamlearn.replays import replay_many  # noqa: PLC0415
+    from streamlearn.replays.drift import DriftCheck  # noqa: PLC0415
     from streamlearn.replays.learning import split  # noqa: PLC0415
+    from streamlearn.replays.tails import tails  # noqa: PLC0415
 
     agents = list(dict.fromkeys(agents))
     levels = options.levels(epsilons)
@@ -252,7 +267,7 @@ def replay_log(
         _check_plot(plot, levels)
     stream = how.read(log)
     parts = split(stream, options.learn_amount(learn))
-    laws = parts.priors(pooled)
+    laws = parts.priors(pooled, groups)
     stoppers = {
         f"{name}, ε = {text}": options.build_agent(name, laws, epsilon)
         for name in agents
@@ -260,13 +275,16 @@ def replay_log(
     }
     reference = OptimalStopper(laws)
     stoppers["without privacy"] = reference
-    results = replay_many(parts.later, stoppers, reference=reference, progress=True)
+    check = DriftCheck(parts.learned)
+    results = replay_many(check.watching(parts.later), stoppers, reference=reference, progress=True)
     if plot is not None:
         *scored, ideal = results.values()
         rows = [_flat(result.reward) + _flat(result.of_reference) for result in scored]
         title = f"{Path(log).name}: {ideal.episodes} held-out episodes, 95 % intervals over episodes"
         _plot(plot, title, agents, levels, rows, ideal.score, ideal.score / ideal.of_maximum.value, len(laws))
     _show_results(stream, len(parts.learned), results, as_json)
+    resting = tails(parts.learned, OptimalStopper, pooled=pooled, groups=groups)
+    options.warn([*resting.warnings, check.result().warning])
 
 
 def _flat(figure: Estimate | None) -> list[float]:

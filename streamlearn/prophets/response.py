@@ -67,12 +67,12 @@ class Person(NamedTuple):
 
     def extreme_means(self) -> tuple[float, float]:
         """Return the least and the largest posterior mean that a message can have."""
-        above = np.triu(np.ones((len(self.values), len(self.values)), dtype=bool))
-        means = [
+        square = np.ones((len(self.values), len(self.values)), dtype=bool)
+        lower, upper = (
             (columns @ (self.probs * self.values)) / (columns @ self.probs)
-            for columns in (np.where(above, self.least, 1.0), np.where(above, 1.0, self.least))
-        ]
-        return float(means[0][1:].min(initial=means[0][0])), float(means[1].max())
+            for columns in (np.where(rows, 1.0, self.least) for rows in (np.tril(square), np.triu(square)))
+        )
+        return float(lower.min()), float(upper.max())
 
 
 class Response(NamedTuple):
