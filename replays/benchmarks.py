@@ -147,7 +147,7 @@ def private_prophet(priors: Sequence[Any], epsilon: Epsilon, *, cells: int = CEL
     ProphetValue
         ``value`` is attained by ``channels``, ``upper_bound`` by nobody; ``status`` is "certified" where
         they are equal, else "bounded". All extreme channels are looked at where these are few: up to five values
-        a person and 200,000 combinations.
+        a person and 100,000 combinations.
 
     Raises
     ------

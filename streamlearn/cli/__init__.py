@@ -69,6 +69,7 @@ def _fail(message: str) -> NoReturn:
     sys.exit(1)
 
 
+from streamlearn.cli import answering as answering  # noqa: E402 - as above
 from streamlearn.cli import bounding as bounding  # noqa: E402 - as above
 from streamlearn.cli import classes as classes  # noqa: E402 - as above
 from streamlearn.cli import demo as demo  # noqa: E402 - as above

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -288,7 +287,6 @@ def _echo_json(
     left_out: dict[str, str],
     measured: _Findings | None,
 ) -> None:
-    from streamlearn.replays.results import json_ready  # noqa: PLC0415 - keeps --help fast
 
     figures: dict[str, Any] = {
         "class": name,
@@ -308,7 +306,7 @@ def _echo_json(
             "by_length": [_plain(found) for found in (*measured.soa, *measured.subsampled)],
             "by_delta": {"T": measured.rounds, "series": [_plain(found) for found in measured.by_delta]},
         }
-    typer.echo(json.dumps(json_ready(figures), ensure_ascii=False))
+    options.echo_json(figures)
 
 
 def _plain(found: Measured) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -203,13 +202,12 @@ def _outside(survey: Any, learned: Floats) -> str | None:
 
 
 def _echo_json(laws: list[dict[str, Any]], found: Found) -> None:
-    from streamlearn.replays.results import json_ready  # noqa: PLC0415 - keeps --help fast
 
     plain: dict[str, Any] = {name: msgspec.to_builtins(part) for name, part in found._asdict().items()}
     plain["enough"]["least"] = found.enough.least
     plain["tails"]["warnings"] = list(found.tails.warnings)
     plain["drift"] |= {"found": found.drift.found, "warning": found.drift.warning}
-    typer.echo(json.dumps(json_ready({"priors": laws} | plain), ensure_ascii=False))
+    options.echo_json({"priors": laws} | plain)
 
 
 def _print(laws: list[dict[str, Any]], found: Found) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
@@ -233,3 +234,10 @@ def default_memory() -> Path:
             f"{folder}: cannot be made ({error.strerror}); name a file with --memory"
         ) from None
     return folder / "reporter.json"
+
+
+def echo_json(figures: Any) -> None:
+    """Print figures as one line of JSON; what JSON has no number for is null."""
+    from streamlearn.replays.results import json_ready  # noqa: PLC0415 - keeps --help fast
+
+    typer.echo(json.dumps(json_ready(figures), ensure_ascii=False))

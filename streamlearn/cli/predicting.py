@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -246,7 +245,6 @@ def _show(
     as_json: bool,
 ) -> None:
     from streamlearn.replays import rendering  # noqa: PLC0415 - keeps --help fast
-    from streamlearn.replays.results import json_ready  # noqa: PLC0415
 
     skipped = dict(getattr(stream, "skipped", {}))
     refused = {name: int(getattr(agent, "contradictions", 0)) for name, agent in agents.items()}
@@ -263,7 +261,7 @@ def _show(
             "skipped_rows": skipped,
             "results": figures,
         }
-        typer.echo(json.dumps(json_ready(document), ensure_ascii=False))
+        options.echo_json(document)
         return
     rows = [
         [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -63,7 +62,7 @@ def _worst_cases(n: int | None, wanted: dict[str, float | list[float]], as_json:
         for text, level in wanted.items()
     }
     if as_json:
-        _echo_json([
+        options.echo_json([
             {"epsilon": level, "n": count, "rows": [_plain(row) for row in rows]} | _paper(count, level)
             for count, level, rows in found.values()
         ])  # fmt: skip
@@ -97,7 +96,7 @@ def _own(priors: str, wanted: dict[str, float | list[float]], as_json: bool) -> 
     laws = laws_of.parse(priors)
     found = {text: (level, measured(laws, level)) for text, level in wanted.items()}
     if as_json:
-        _echo_json([
+        options.echo_json([
             {"epsilon": level, "n": len(laws), "rows": [_plain(row) for row in rows]}
             for level, rows in found.values()
         ])  # fmt: skip
@@ -133,9 +132,3 @@ def _plain(row: Any) -> dict[str, Any]:
     import msgspec  # noqa: PLC0415 - keeps --help fast
 
     return msgspec.structs.asdict(row)
-
-
-def _echo_json(figures: Any) -> None:
-    from streamlearn.replays.results import json_ready  # noqa: PLC0415 - keeps --help fast
-
-    typer.echo(json.dumps(json_ready(figures), ensure_ascii=False))

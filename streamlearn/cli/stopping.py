@@ -1,8 +1,7 @@
-"""Commands about stopping: solve, report, replay, sweep."""
+"""Commands about stopping: solve, replay, sweep."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,17 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from streamlearn.cli import app, options
+from streamlearn.cli import app, options, references
 from streamlearn.errors import ParameterError
 
 if TYPE_CHECKING:
     from streamlearn.priors import Prior
     from streamlearn.replays import Estimate, RecordedStream, StoppingResult
     from streamlearn.replays.learning import Groups
-    from streamlearn.reporters import Reporter
 
 GRID = ("0", "0.25", "0.5", "0.75", "1", "1.5", "2", "3", "4", "5", "7", "10")
-DEFAULT_LIMIT = 1.0
 AGENTS = ("optimal", "static", "single-threshold")
 
 PriorsText = Annotated[
@@ -62,6 +59,9 @@ def solve(
     horizon: options.Horizon = None,
     sort: options.Sort = False,
     on_error: options.OnError = "strict",
+    compare: Annotated[
+        bool, typer.Option("--benchmarks", help="Print what prophets and other stoppers would get.")
+    ] = False,
     every_row: Annotated[bool, typer.Option("--all", help="Print every stage of a long table.")] = False,
     as_json: options.AsJson = False,
 ) -> None:
@@ -70,8 +70,13 @@ def solve(
 
     how = options.LogOptions(value, episode, time, horizon, sort, on_error)
     laws = _laws(priors, log, how, pooled, options.groups(groups))
-    stopper = options.build_agent(agent, laws, options.levels([epsilon])[epsilon])
-    figures = {"value": stopper.value, "online": benchmarks.online(laws), "prophet": benchmarks.prophet(laws)}
+    level = options.levels([epsilon])[epsilon]
+    stopper = options.build_agent(agent, laws, level)
+    figures: dict[str, Any] = {
+        "value": stopper.value,
+        "online": benchmarks.online(laws),
+        "prophet": benchmarks.prophet(laws),
+    }
     stages = rendering.stage_rows(stopper, laws)
     if plan is not None:
         stopper.plan.save(plan)
@@ -80,8 +85,10 @@ def solve(
                 "note: a plan learned from a log publishes thresholds that can be single values of it",
                 err=True,
             )
+    compared = references.figures(laws, level) if compare else None
     if as_json:
-        _echo_json(figures | {"guarantee": str(stopper.guarantee), "stages": stages})
+        figures |= {"guarantee": str(stopper.guarantee), "stages": stages}
+        options.echo_json(figures | ({"benchmarks": compared} if compared else {}))
         return
     cells = [
         [cell if isinstance(cell, str) else rendering.number(cell) for cell in row.values()] for row in stages
@@ -92,81 +99,8 @@ def solve(
     typer.echo(f"without privacy: {figures['online']:.10g}")
     typer.echo(f"E[maximum]: {figures['prophet']:.10g}")
     typer.echo(f"guarantee: {stopper.guarantee}")
-
-
-@app.command(epilog="Example: echo 0.7 | streamlearn report --plan plan.json --round 3")
-def report(
-    plan: Annotated[Path, typer.Option("--plan", help="The published plan.")],
-    number: Annotated[int, typer.Option("--round", min=1, help="The round this person answers.")],
-    max_epsilon: Annotated[
-        float | None, typer.Option("--max-epsilon", help="The most one value may spend; 1 for a new memory.")
-    ] = None,
-    total_epsilon: Annotated[
-        float | None,
-        typer.Option("--total-epsilon", help="The most all values may spend; unlimited for a new memory."),
-    ] = None,
-    set_limit: Annotated[
-        bool,
-        typer.Option("--set-limit", help="Let the given limits replace those that the memory was made with."),
-    ] = False,
-    event_id: Annotated[
-        str,
-        typer.Option(
-            "--event-id", help="Your name for this private value. All answers about one value add up."
-        ),
-    ] = "value",
-    memory: Annotated[
-        Path | None,
-        typer.Option("--memory", help="The client's key and ledger; default: the user's state directory."),
-    ] = None,
-    as_json: options.AsJson = False,
-) -> None:
-    """Answer one round of a plan: reads the private value from standard input, prints one bit.
-
-    The client's key, limits and answers are kept in a file: asked again it gives the same bit and spends nothing,
-    and a plan that asks for more than the limit is refused.
-    """
-    from streamlearn.files import exclusive  # noqa: PLC0415 - keeps --help fast
-    from streamlearn.reporters import ReportingPlan  # noqa: PLC0415
-
-    channel = ReportingPlan.load(plan)[number]
-    private = options.private_value() if channel.case == "ask" else None
-    file = memory if memory is not None else options.default_memory()
-    with exclusive(file):
-        reporter = _client(file, {"max_epsilon": max_epsilon, "total_epsilon": total_epsilon}, set_limit)
-        before = len(reporter.ledger.entries)
-        answer = reporter.report(value=private, channel=channel, event_id=event_id)
-        if channel.case == "ask" and len(reporter.ledger.entries) == before:
-            typer.echo(
-                f"note: {event_id!r} was asked this before; the same bit again, nothing spent", err=True
-            )
-        # Before the bit leaves: a crash in between repeats the same bit, and spends nothing twice.
-        reporter.save(file)
-    if as_json:
-        _echo_json({"round": answer.round, "bit": answer.bit, "event_id": answer.event_id})
-    else:
-        typer.echo(answer.bit)
-
-
-def _client(file: Path, limits: dict[str, float | None], set_limit: bool) -> Reporter:
-    """Return the client whose memory ``file`` is; its limits change only where that was asked for."""
-    from streamlearn.reporters import Reporter  # noqa: PLC0415 - keeps --help fast
-
-    given = {name: limit for name, limit in limits.items() if limit is not None}
-    if not file.exists():
-        return Reporter(
-            given.get("max_epsilon", DEFAULT_LIMIT), total_epsilon=given.get("total_epsilon", math.inf)
-        )
-    reporter = Reporter.load(file)
-    for name, limit in given.items():
-        option = f"--{name.replace('_', '-')}"
-        if limit != getattr(reporter, name) and not set_limit:
-            raise ParameterError(
-                f"{option} is {limit:g} and {file} was made with {getattr(reporter, name):g}; leave {option} out, "
-                "or add --set-limit to change it for good"
-            )
-        setattr(reporter, name, limit)
-    return reporter
+    if compared:
+        references.show(compared)
 
 
 @app.command(
@@ -303,7 +237,7 @@ def _show_results(
     }
     if as_json:
         figures = {name: result.as_dict() for name, result in results.items()}
-        _echo_json({"learned_from": taught, "left_out": left_out, "results": figures})
+        options.echo_json({"learned_from": taught, "left_out": left_out, "results": figures})
         return
     scored = results["without privacy"].episodes
     rendering.print_results(f"priors from {taught} earlier episodes, scored on {scored} later ones", results)
@@ -345,7 +279,7 @@ def _sweep_priors(
             plot, "expected reward under the priors", agents, levels, exact_rows, online, prophet, len(laws)
         )
     if as_json:
-        _echo_json({"online": online, "prophet": prophet, "rows": rows})
+        options.echo_json({"online": online, "prophet": prophet, "rows": rows})
         return
     cells = [
         [cell if isinstance(cell, str) else rendering.number(cell) for cell in row.values()] for row in rows
@@ -387,9 +321,3 @@ def _check_plot(path: Path, levels: dict[str, float | list[float]]) -> None:
         raise ParameterError(
             "--plot needs finite privacy levels that everybody shares; leave out lists and inf"
         )
-
-
-def _echo_json(figures: Any) -> None:
-    from streamlearn.replays.results import json_ready  # noqa: PLC0415 - keeps --help fast
-
-    typer.echo(json.dumps(json_ready(figures), ensure_ascii=False))

@@ -1,6 +1,6 @@
 """One bit of each person: the best is randomized response on a threshold (Remark 1).
 
-Proof: ``prophets.proof.md`` beside this file, part 6.
+Proof: ``value.proof.md`` beside this file, part 6.
 """
 
 from __future__ import annotations

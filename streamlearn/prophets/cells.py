@@ -1,6 +1,6 @@
 """Laws of finitely many values below and above any law, for the private prophets: values rounded to cells.
 
-Cells rounded to their means give less, cells split to their ends give more. Proof: ``prophets.proof.md``, part 5.
+Cells rounded to their means give less, cells split to their ends give more. Proof: ``value.proof.md``, part 5.
 """
 
 from __future__ import annotations

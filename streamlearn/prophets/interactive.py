@@ -2,7 +2,7 @@
 
 With m the best posterior mean so far, V_i(m) = max over channels of E V_{i+1}(max(m, posterior mean of i)), and
 V_{n+1}(m) = m. Each V_i is convex, so the chords between computed points lie above it.
-Proof: ``prophets.proof.md`` beside this file, part 4.
+Proof: ``value.proof.md`` beside this file, part 4.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The best channel of one person, when a posterior mean v is worth g(v): a linear program over staircase messages.
 
-Proof: ``prophets.proof.md`` beside this file, parts 2 and 3.
+Proof: ``value.proof.md`` beside this file, parts 1 and 3.
 """
 
 from __future__ import annotations

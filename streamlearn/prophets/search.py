@@ -1,6 +1,6 @@
 """The best channels of many persons: all extreme ones where these are few, else each in turn until none gains.
 
-Proof: ``prophets.proof.md`` beside this file, parts 1 and 2.
+Proof: ``value.proof.md`` beside this file, parts 1 and 2.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Respond: TypeAlias = Callable[[Convex], Staircase]
 Combination: TypeAlias = tuple[list[Staircase], float]
 """A channel for each person, and what a prophet gets with them."""
 
-MOST_COMBINATIONS: Final = 200_000
+MOST_COMBINATIONS: Final = 100_000
 """The most combinations of extreme channels that are all looked at."""
 _GAIN: Final = 1e-13
 _SWEEPS: Final = 100

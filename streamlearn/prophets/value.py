@@ -1,6 +1,6 @@
 """What a private prophet gets: the value of the best channels found, and a bound that no channels pass.
 
-Proof: ``prophets.proof.md`` beside this file.
+Proof: ``value.proof.md`` beside this file.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 
 from streamlearn import maximum, recursion
+from streamlearn.bounds.ratios import private_prophet_upper
 from streamlearn.priors import Discrete, Finite, Prior
 from streamlearn.prophets.binary import any_threshold, best_threshold, thresholded
 from streamlearn.prophets.cells import Between, between
@@ -40,7 +41,7 @@ class ProphetValue(msgspec.Struct, frozen=True):
     Parameters
     ----------
     value
-        Attained, with ``channels``.
+        Attained: with ``channels``, or by the optimal stopper where rounding to cells leaves these less.
     upper_bound
         No channels get more; up to rounding, a share of 1e-12.
     channels
@@ -93,10 +94,15 @@ def prophet_value(
     """
     around = {law: between(law, cells) for law in dict.fromkeys(laws)}
     below = _persons([around[law].below for law in laws], epsilons)
-    found, complete = _best(below, epsilons, kind)
     rounded = any(laws_around.rounded for laws_around in around.values())
-    upper = found.value if complete and not rounded else _upper(laws, epsilons, around, kind)
-    return ProphetValue(found.value, max(upper, found.value), tuple(found.channels), rounded)
+    found = None if rounded else _listed(below, kind)
+    if found is not None:
+        return ProphetValue(found.value, found.value, tuple(found.channels), discretised=False)
+    found = _climbed(below, epsilons, kind)
+    stages = recursion.solve(laws, epsilons).values
+    value = max(found.value, stages[0])  # a stopper is a prophet of one bit a person, and rounds nothing
+    upper = max(value, _upper(laws, epsilons, stages, around, kind))
+    return ProphetValue(value, upper, tuple(found.channels), rounded)
 
 
 def interactive_value(laws: Sequence[Prior], epsilons: Sequence[float], cells: int = CELLS) -> float:
@@ -119,22 +125,25 @@ def _persons(laws: Sequence[Finite], epsilons: Sequence[float]) -> list[Person]:
     return [made[key] for key in zip(laws, epsilons, strict=True)]
 
 
-def _best(persons: Sequence[Person], epsilons: Sequence[float], kind: Kind) -> tuple[Found, bool]:
-    """Return the best channels found, and whether all others were looked at."""
-    kinds = {id(person): person for person in persons}
+def _listed(persons: Sequence[Person], kind: Kind) -> Found | None:
+    """Return the best of all combinations of extreme channels; None if there are too many."""
     choices = {
-        name: undominated(person) if kind == "private" else thresholded(person)
-        for name, person in kinds.items()
+        id(person): undominated(person) if kind == "private" else thresholded(person)
+        for person in {id(person): person for person in persons}.values()
     }
-    listed = [choices[id(person)] for person in persons]
-    if all(options is not None for options in listed):
-        complete = enumerated([options or [] for options in listed], [id(person) for person in persons])
-        if complete is not None:
-            return complete, True
-    responds = {name: _respond(person, kind) for name, person in kinds.items()}
+    lists = [listed for person in persons if (listed := choices[id(person)]) is not None]
+    return enumerated(lists, list(map(id, persons))) if len(lists) == len(persons) else None
+
+
+def _climbed(persons: Sequence[Person], epsilons: Sequence[float], kind: Kind) -> Found:
+    """Return the best of what changing one channel at a time leads to, from several starts."""
+    responds = {
+        id(person): _respond(person, kind) for person in {id(person): person for person in persons}.values()
+    }
     respond = [responds[id(person)] for person in persons]
-    starts = _starts(persons, epsilons)
-    return max((ascended(respond, start) for start in starts), key=lambda found: found.value), False
+    return max(
+        (ascended(respond, start) for start in _starts(persons, epsilons)), key=lambda found: found.value
+    )
 
 
 def _respond(person: Person, kind: Kind) -> Respond:
@@ -166,12 +175,15 @@ def _starts(persons: Sequence[Person], epsilons: Sequence[float]) -> list[list[S
 
 
 def _upper(
-    laws: Sequence[Prior], epsilons: Sequence[float], around: dict[Prior, Between], kind: Kind
+    laws: Sequence[Prior],
+    epsilons: Sequence[float],
+    stages: Sequence[float],
+    around: dict[Prior, Between],
+    kind: Kind,
 ) -> float:
-    """Return the least of the bounds: without privacy, Theorem 6.3's, the interactive prophet's."""
-    most = max(epsilons)
-    twice = 2.0 * recursion.truth_probability(most) * recursion.solve(laws, [most] * len(laws)).values[0]
-    return min(maximum.expected_max(laws), twice, _interactive(laws, epsilons, around, kind))
+    """Return the least of the bounds: without privacy, by the stopper's own values, the interactive prophet's."""
+    by_stages = private_prophet_upper(stages[0], stages[1], max(epsilons[1:], default=0.0))
+    return min(maximum.expected_max(laws), by_stages, _interactive(laws, epsilons, around, kind))
 
 
 def _interactive(

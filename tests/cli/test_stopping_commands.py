@@ -55,6 +55,23 @@ def test_solve_takes_a_level_per_person_and_every_agent(run):
         assert json.loads(run("solve", TEN, "-a", agent, "--json").stdout)["value"] < 0.7
 
 
+def test_solve_prints_what_prophets_would_get(run):
+    stuck = "discrete(0:0.6,1:0.3,10:0.1); discrete(0.5:0.2,1:0.5,2:0.3); discrete(0:0.7,3:0.2,5:0.1)"
+    found = json.loads(run("solve", stuck, "-e", 4, "--benchmarks", "--json").stdout)["benchmarks"]
+    assert found["private_prophet"]["value"] == pytest.approx(2.688691645621, abs=1e-12)
+    assert found["private_prophet"]["status"] == found["binary_prophet"]["status"] == "certified"
+    assert found["binary_prophet"]["value"] == pytest.approx(2.680327573338, abs=1e-12)
+    assert found["ldp_online"] == pytest.approx(2.193688101083, abs=1e-12)
+    assert found["static"] <= found["ldp_online"] <= found["online"] <= found["prophet"]
+    out = run("solve", stuck, "-e", "4,4,4", "--benchmarks").stdout
+    assert "2.68869" in out
+    assert "certified" in out
+    rounded = run("solve", "2*uniform(0,1)", "--benchmarks").stdout
+    assert " to " in rounded
+    assert "bounded, laws rounded to cells" in rounded
+    assert "prophet, any reports" not in run("solve", stuck).stdout
+
+
 def test_solve_learns_from_a_log(run, log):
     found = run("solve", "--log", log, "-e", 1).stdout
     assert "biased up" in found
