@@ -13,7 +13,7 @@ demo: $(INSTALLED)demo  ## show both kinds of decision on real data; tables and 
 	$(BIN)/streamlearn demo --out demo-output
 
 test: $(INSTALLED)test  ## run the whole test suite
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 lint: $(INSTALLED)dev  ## check style and format
 	$(BIN)/ruff check .
