@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from streamlearn.bounds import w_over_l, w_over_m, w_over_v
 from streamlearn.errors import ParameterError
 from streamlearn.priors.base import Floats
 from streamlearn.replays.drawings import (
@@ -161,25 +162,18 @@ def gap_drawing(title: str, gap: Gap, *, unit: str = "", source: str = "") -> Dr
     return Drawing(title, [values, shares], _words(gap), columns, rows, tall=5.6)
 
 
-def worst_cases(epsilons: Floats, horizon: int) -> tuple[Floats, Floats, Floats]:
-    """Return the least W/M, W/V and W/L of any priors of so many people, each of the shape of ``epsilons``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from streamlearn.replays.prophetfigure import worst_cases
-    >>> [share.tolist() for share in worst_cases(np.array([0.0]), 4)]
-    [[0.25], [0.25], [1.0]]
-    """
-    if horizon == 1:
-        return (np.ones_like(epsilons),) * 3
-    x = np.exp(-epsilons)
-    return 1.0 / (2.0 + (horizon - 2) * x), 1.0 / (1.0 + (horizon - 1) * x), (1.0 + x) / 2.0
+def _worst_cases(epsilons: Floats, horizon: int) -> tuple[Floats, Floats, Floats]:
+    """Return the least W/M, W/V and W/L of any priors of so many people, each of the shape of ``epsilons``."""
+    of_maximum, of_online, of_private = (
+        np.array([ratio(horizon, epsilon) for epsilon in epsilons.tolist()])
+        for ratio in (w_over_m, w_over_v, w_over_l)
+    )
+    return of_maximum, of_online, of_private
 
 
 def _shares(gap: Gap, levels: Floats) -> list[tuple[str, Floats, Floats, tuple[str, str]]]:
     """Return the benchmarks W is measured by: the name, its share over the levels, the worst case, how to draw it."""
-    of_maximum, of_online, of_private = worst_cases(levels, gap.horizon)
+    of_maximum, of_online, of_private = _worst_cases(levels, gap.horizon)
     found = [
         ("M", gap.ldp_online / gap.prophet, of_maximum, STYLES[2]),
         ("V", gap.ldp_online / gap.online, of_online, STYLES[4]),

@@ -13,13 +13,13 @@ from streamlearn.base import Stopper
 from streamlearn.priors.base import Floats
 from streamlearn.privacy import Guarantee
 from streamlearn.replays.coins import Outcomes
+from streamlearn.replays.hill import MOST_RANKED, tail_index
 from streamlearn.replays.scores import BlockSums, Interval, percentile_interval
 
 HEAVY = 0.05
 """One episode with more than this share of all reward: the interval is then not to be trusted."""
 FEW = 30
 """Fewer episodes, or fewer with any reward, than this: the interval is a rough guide."""
-MOST_KEPT = 200
 """Largest rewards kept to judge the tail by."""
 
 
@@ -246,7 +246,7 @@ class Tally:
         for i, outcome in enumerate(outcomes):
             columns += [outcome.reward, outcome.nobody]
             self._asked[i] += outcome.asked
-            self._largest[i] = np.sort(np.concatenate([self._largest[i], outcome.reward]))[-MOST_KEPT - 1 :]
+            self._largest[i] = np.sort(np.concatenate([self._largest[i], outcome.reward]))[-MOST_RANKED - 1 :]
             self._rewarded[i] += int(np.count_nonzero(outcome.reward))
         self._sums.add(np.column_stack(columns))
 
@@ -273,7 +273,7 @@ class Tally:
                 asked=tuple((self._asked[i] / self.episodes).tolist()),
                 epsilons=tuple(channel.realised_epsilon for channel in agent.plan),
                 largest_share=_share(float(self._largest[i][-1]), self._sums.total[reward]),
-                tail_index=_tail_index(self._largest[i], self.episodes),
+                tail_index=tail_index(self._largest[i], self.episodes),
                 rewarded=self._rewarded[i],
                 decisions=tuple(decisions),
             )
@@ -286,15 +286,6 @@ class Tally:
         few = self.episodes < 2
         interval = Interval(math.nan, math.nan) if few else percentile_interval(resampled)
         return Estimate(_share(total[column], total[by]), interval)
-
-
-def _tail_index(largest: Floats, episodes: int) -> float:
-    """Return Hill's estimate of the tail index less one standard error, from rewards in increasing order."""
-    k = min(math.isqrt(episodes), MOST_KEPT, len(largest) - 1)
-    if k < 2 or largest[-k - 1] <= 0.0:
-        return math.nan
-    mean_log = float(np.mean(np.log(largest[-k:] / largest[-k - 1])))
-    return math.inf if mean_log == 0.0 else (1.0 - 1.0 / math.sqrt(k)) / mean_log
 
 
 def _share(part: float, whole: float) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 
 from streamlearn.priors.base import Floats
 from streamlearn.replays.enough import Build
+from streamlearn.replays.hill import MOST_RANKED, tail_index
 from streamlearn.replays.learning import Groups, empirical_priors
 
 HANDFUL = 5
@@ -17,8 +18,6 @@ RULES = 0.10
 """A larger share than this of the answer, resting on a handful of values, is called out."""
 HEAVY = 2.0
 """At this tail index or below the variance is infinite."""
-MOST_RANKED = 200
-"""Largest values that the tail index is estimated from, at most."""
 
 
 class Tails(msgspec.Struct, frozen=True):
@@ -109,39 +108,13 @@ def tails(learned: Floats, build: Build, *, pooled: bool = False, groups: Groups
     return Tails(
         value_share=_lost(*values),
         maximum_share=_lost(*maxima),
-        tail_index=tail_index(learned.ravel()),
+        tail_index=_tail_index(learned.ravel()),
     )
 
 
-def tail_index(values: Floats) -> float:
-    """Return Hill's estimate of the tail index less one standard error, from the largest √N of N values.
-
-    Parameters
-    ----------
-    values
-        Numbers >= 0, shape (N,), in any order.
-
-    Notes
-    -----
-    With x_(0) the (k+1)-th largest, 1/α is the mean of log(x/x_(0)) over the k largest; its relative standard error
-    is 1/√k. k = √N, at most 200.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from streamlearn.replays.tails import tail_index
-    >>> rng = np.random.default_rng(1)
-    >>> round(tail_index(1 + rng.pareto(1.5, size=10_000)), 1), round(tail_index(rng.uniform(size=10_000)), 1)
-    (1.4, 166.9)
-    """
-    k = min(math.isqrt(len(values)), MOST_RANKED, len(values) - 1)
-    if k < 2:
-        return math.nan
-    largest = np.sort(np.partition(values, -k - 1)[-k - 1 :])
-    if largest[0] <= 0.0:
-        return math.nan
-    mean_log = float(np.mean(np.log(largest[1:] / largest[0])))
-    return math.inf if mean_log == 0.0 else (1.0 - 1.0 / math.sqrt(k)) / mean_log
+def _tail_index(values: Floats) -> float:
+    kept = min(len(values), MOST_RANKED + 1)
+    return tail_index(np.sort(np.partition(values, -kept)[-kept:]), len(values))
 
 
 def _lost(full: float, without: float) -> float:

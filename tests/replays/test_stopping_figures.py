@@ -10,6 +10,7 @@ import pytest
 from instances import UNIFORMS, mixed
 
 from streamlearn.agents import LDPOptimalStopper, StaticStopper
+from streamlearn.bounds import w_over_l, w_over_m, w_over_v
 from streamlearn.errors import MissingExtraError, ParameterError
 from streamlearn.priors import as_priors
 from streamlearn.replays import benchmarks, evaluate_policy
@@ -17,7 +18,7 @@ from streamlearn.replays.drawings import STYLES, Drawing, across
 from streamlearn.replays.figures import Band, Benchmark, Curve, price_drawing, price_of_privacy
 from streamlearn.replays.inlinesvg import inline_svg
 from streamlearn.replays.levelplans import level_plan, runs, spread
-from streamlearn.replays.prophetfigure import Between, Gap, gap_drawing, worst_cases
+from streamlearn.replays.prophetfigure import Between, Gap, gap_drawing
 from streamlearn.replays.stoppingfigures import privacy_drawing, stopping_law_drawing, thresholds_drawing
 
 LEVELS = (0.0, 1.0, 2.0, 5.0)  # at 0 nobody of the mixed priors is asked
@@ -239,19 +240,9 @@ def test_shares_of_the_gap_lie_above_their_worst_cases():
     dashed = [
         line for line in axes.get_lines() if line.get_linestyle() == "--" and len(line.get_xdata()) == 200
     ]
-    for line, exact in zip(dashed, worst_cases(points(dashed[0])[0], 10), strict=True):
-        assert line.get_ydata() == pytest.approx(exact)
+    for line, worst in zip(dashed, (w_over_m, w_over_v, w_over_l), strict=True):
+        assert line.get_ydata() == pytest.approx([worst(10, level) for level in points(line)[0].tolist()])
     assert [line.get_color() for line in dashed] == [by_label[f"W/{name}"].get_color() for name in "MVL"]
-
-
-def test_worst_cases_are_those_of_the_theorems():
-    levels = np.array([0.0, 1.0, 50.0])
-    of_maximum, of_online, of_private = worst_cases(levels, 7)
-    e = np.exp(levels)
-    assert of_maximum == pytest.approx(e / (2 * e + 5))
-    assert of_online == pytest.approx(e / (6 + e))
-    assert of_private == pytest.approx((1 + 1 / e) / 2)
-    assert [share.tolist() for share in worst_cases(levels, 1)] == [[1.0] * 3] * 3
 
 
 def test_the_table_and_words_of_the_gap():
