@@ -56,8 +56,11 @@ def expected_max(priors: Iterable[Any]) -> float:
     rest = {law: count for law, count in counts.items() if not isinstance(law, Finite)}
     if not finite:
         return _integrated_mean(rest)
-    largest = _largest(finite)
-    return _integrated_mean({largest: 1, **rest}) if rest else largest.mean
+    at, log_cdf, rise = _largest(finite)
+    if rest:
+        probs = np.append(np.exp(log_cdf[0]), np.exp(log_cdf[1:]) * -np.expm1(-rise))
+        return _integrated_mean({Discrete(at, probs): 1, **rest})
+    return float(at[0]) + float(np.sum(np.diff(at) * -np.expm1(log_cdf[:-1])))  # min + ∫ P(max > t)
 
 
 def cdf_of_max(priors: Iterable[Any], t: float, *, strict: bool = False) -> float:
@@ -163,8 +166,11 @@ def _atoms(counts: dict[Prior, int], start: float) -> Floats:
     return atoms[atoms > start]
 
 
-def _largest(counts: dict[Finite, int]) -> Finite:
-    """Return the law of the maximum of finite laws: the atoms sorted, the products of F_i taken from the top."""
+def _largest(counts: dict[Finite, int]) -> tuple[Floats, Floats, Floats]:
+    """Return the law of the maximum of finite laws: its atoms, ln P(max <= .) at each, and by how much that rises.
+
+    The atoms are sorted, the products of F_i taken from the top; an atom that several laws share may come repeatedly.
+    """
     start = max(law.lower for law in counts)
     values, factors = [], []
     for law, count in counts.items():
@@ -173,11 +179,10 @@ def _largest(counts: dict[Finite, int]) -> Finite:
         values.append(law.atoms[1:][above])
         factors.append(count * np.log1p((law.probs[1:] / below)[above]))  # ln of by how much F_i rises there
     at, rise = np.concatenate(values), np.concatenate(factors)
-    order = np.argsort(at)
+    order = np.argsort(at, kind="stable")  # of sorted runs: merges them
     at, rise = at[order], rise[order]
-    log_cdf = np.append(-np.cumsum(rise[::-1])[::-1], 0.0)  # ln P(max <= .) of the start and of every atom
-    probs = np.append(np.exp(log_cdf[0]), np.exp(log_cdf[1:]) * -np.expm1(-rise))
-    return Discrete(np.append(start, at), probs)
+    log_cdf = np.append(-np.cumsum(rise[::-1])[::-1], 0.0)
+    return np.append(start, at), log_cdf, rise
 
 
 def _integrated_mean(counts: dict[Prior, int]) -> float:

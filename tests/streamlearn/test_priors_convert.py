@@ -126,7 +126,7 @@ def test_dataframe_columns_are_samples():
         (None, "got an object of type NoneType"),
         ("uniform(0,1)", "got an object of type str; .*priors.parse reads priors from text"),
         ({1.0: 0.5}, "got an object of type dict"),
-        (object(), "got an object of type object"),
+        pytest.param(object(), "got an object of type object", id="object"),
         (priors.Uniform, "got the class Uniform"),
         (np.float64, "got the class float64"),
         (1j, "got an object of type complex"),
