@@ -34,10 +34,10 @@ def interactive_upper(persons: Sequence[Person], best: Callable[[Person], Best])
         Makes the bound of one person's channels.
     """
     points = _points(persons)
-    kinds: dict[int, Best] = {}
+    bounds = {id(person): best(person) for person in {id(person): person for person in persons}.values()}
     values = points.copy()
     for person in reversed(persons):
-        bound = kinds.setdefault(id(person), best(person))
+        bound = bounds[id(person)]
         after = chords(points, values)
         values = np.array([bound(_recalling(after, point)) for point in points])
         values[-1] = points[-1]  # nobody is worth more

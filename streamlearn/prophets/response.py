@@ -15,8 +15,8 @@ from streamlearn.prophets.staircase import Staircase, Subsets, balanced, channel
 
 _STEPS: Final = 2_000
 _APART: Final = 1e-7
-_FLAT: Final = 1e-11
-_SILENT: Final = 1e-9
+_FLAT: Final = 1e-7
+_SILENT: Final = 1e-6
 _CLOSE: Final = 1e-11
 """How near bound and value must come, as a share of the value, before the search ends."""
 
@@ -130,6 +130,9 @@ class Messages:
         person = self.person
         rows = person.probs * (worth.slopes[:, None] * person.values + worth.intercepts[:, None])
         most = min(float(len(person.values)), 1.0 / person.least if person.least else np.inf)
+        # What rounding can make of a sum of prices, and of `most` times an excess.
+        grain = 2.0**-52 * most * (len(person.values) + 2)
+        scale = float(np.abs(rows).sum(axis=1).max())
         columns = np.where(self._basis, 1.0, person.least)
         gains = (columns @ rows.T).max(axis=1)  # lines that cross a little by rounding count as they are
         upper = np.inf
@@ -139,15 +142,18 @@ class Messages:
             reduced = rows - prices
             excess = np.where(reduced > 0.0, reduced, person.least * reduced).sum(axis=1)
             line = int(excess.argmax())
-            bound = float(prices.sum())
-            upper = min(upper, bound + most * max(float(excess[line]), 0.0))
-            if upper - bound <= close * abs(upper):
+            bound, surplus = float(prices.sum()), most * max(float(excess[line]), 0.0)
+            guard = grain * (float(np.abs(prices).sum()) + scale)
+            upper = min(upper, bound + surplus + guard)
+            if surplus <= max(close * abs(bound), guard):
                 break
             entering = np.where(reduced[line] > 0.0, 1.0, person.least)
             direction, rates = entering @ inverse, self._right @ inverse
-            with np.errstate(divide="ignore", invalid="ignore"):
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
                 steps = np.where(direction > _FLAT, rates / direction, np.inf)
             leaving = int(steps.argmin())
+            if not steps[leaving] < np.inf:
+                break
             columns[leaving] = entering
             gains[leaving] = (rows @ entering).max()
         self._basis = columns == 1.0

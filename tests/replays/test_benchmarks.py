@@ -124,6 +124,16 @@ def test_twenty_persons_of_eight_values_are_bounded_within_half_a_percent(epsilo
         assert found.value >= benchmarks.binary_prophet(laws, epsilon).value * (1 - 1e-9)
 
 
+@pytest.mark.parametrize("epsilon", [1e-12, 1e-8, 2e-6, 1e-5, 1e-3, 30.0, 40.0, 700.0])
+def test_levels_near_nothing_and_near_everything(epsilon):
+    rng = np.random.default_rng(7)
+    laws = [Discrete(np.sort(rng.exponential(size=8)), rng.dirichlet(np.ones(8))) for _ in range(8)]
+    found = benchmarks.private_prophet(laws, epsilon)
+    assert found.value <= found.upper_bound <= found.value * (1 + 1e-4)
+    near = benchmarks.prophet(laws) if epsilon > 1 else max(law.mean for law in laws)
+    assert found.value == pytest.approx(near, rel=2e-3)
+
+
 # --- laws of many values
 
 
