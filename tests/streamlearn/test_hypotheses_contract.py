@@ -205,7 +205,7 @@ def test_the_largest_states_are_read_and_larger_ones_refused():
         math.inf,
         -math.inf,
         ("a", (1, 2)),
-        frozenset({("u", 1), ("v", "x")}),
+        pytest.param(frozenset({("u", 1), ("v", "x")}), id="frozenset"),
         np.int64(7),
         2**70,
     ],
