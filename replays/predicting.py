@@ -106,8 +106,9 @@ class _Side:
         self.wrong = array("q")
         # Late labels may overtake each other, so an agent that takes numbers is told which round they are for.
         self.numbered = late and isinstance(getattr(agent, "agent", agent), Predictor)
-        # A bound on mistakes counts on every label being learned before the next prediction.
-        self.mistake_bound = None if late else getattr(agent, "mistake_bound", None)
+        # A bound counts on every label coming before the next prediction, or as late as the agent says it may.
+        paid = getattr(getattr(agent, "agent", agent), "max_delay", 0) > 0
+        self.mistake_bound = getattr(agent, "mistake_bound", None) if paid or not late else None
         self.predict: Callable[..., Any] = agent.predict_one
         self.learn: Callable[..., None] = agent.learn_one
         self.updates = [_update(observer) for observer in observers]

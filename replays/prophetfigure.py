@@ -175,12 +175,12 @@ def _shares(gap: Gap, levels: Floats) -> list[tuple[str, Floats, Floats, tuple[s
     """Return the benchmarks W is measured by: the name, its share over the levels, the worst case, how to draw it."""
     of_maximum, of_online, of_private = _worst_cases(levels, gap.horizon)
     found = [
-        ("M", gap.ldp_online / gap.prophet, of_maximum, STYLES[2]),
-        ("V", gap.ldp_online / gap.online, of_online, STYLES[4]),
+        ("M", _shares_of(gap.ldp_online, gap.prophet), of_maximum, STYLES[2]),
+        ("V", _shares_of(gap.ldp_online, gap.online), of_online, STYLES[4]),
     ]
     if gap.private is not None:
         # By the upper bound: what W certainly keeps.
-        found.append(("L", gap.ldp_online / gap.private.upper, of_private, STYLES[0]))
+        found.append(("L", _shares_of(gap.ldp_online, gap.private.upper), of_private, STYLES[0]))
     return found
 
 
@@ -207,9 +207,14 @@ def _draw(
 
 def _table(gap: Gap) -> tuple[list[str], list[list[str | float]]]:
     columns = ["ε", "W", "W/V", "W/M"]
+    levels = [number(level) for level in gap.epsilons.tolist()]
+    figures = (
+        gap.ldp_online,
+        _shares_of(gap.ldp_online, gap.online),
+        _shares_of(gap.ldp_online, gap.prophet),
+    )
     rows: list[list[str | float]] = [
-        [number(float(level)), float(w), float(w / gap.online), float(w / gap.prophet)]
-        for level, w in zip(gap.epsilons, gap.ldp_online, strict=True)
+        list(row) for row in zip(levels, *(figure.tolist() for figure in figures), strict=True)
     ]
     for name, between in (("L", gap.private), ("B", gap.binary)):
         if between is not None:
@@ -224,14 +229,21 @@ def _table(gap: Gap) -> tuple[list[str], list[list[str | float]]]:
     return columns, rows
 
 
+def _shares_of(parts: Floats, whole: float | Floats) -> Floats:
+    """Return shares, each of the shape of ``parts``; NaN of nothing."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(np.asarray(whole) > 0.0, parts / np.asarray(whole), np.nan)
+
+
 def _words(gap: Gap) -> str:
     maximum, online = number(gap.prophet, 4), number(gap.online, 4)
     said = [f"The mean maximum is {maximum}, the best stopper without privacy expects {online}."]
     for place in dict.fromkeys((0, len(gap.epsilons) - 1)):
         w = float(gap.ldp_online[place])
+        of_that = f", {w / gap.online:.1%} of that" if gap.online else ""
         said.append(
-            f"At ε = {number(float(gap.epsilons[place]))} the optimal stopper expects {number(w, 4)}, "
-            f"{w / gap.online:.1%} of that" + _of_private(gap.private, place) + "."
+            f"At ε = {number(float(gap.epsilons[place]))} the optimal stopper expects {number(w, 4)}{of_that}"
+            f"{_of_private(gap.private, place)}."
         )
     if gap.cells is not None:
         said.append(

@@ -231,7 +231,7 @@ class OrderedPredictor(Predictor, Generic[M]):
                 return waiting
         raise RoundError(
             f"no label is awaited for round {number!r}: it was never asked, was answered before, or is more than "
-            f"max_delay = {self.max_delay} rounds late; pass the same round= to predict_one first"
+            f"max_delay = {self.max_delay} rounds late; ask first, with the same round=, or give a larger max_delay"
         )
 
     def _presumed(self, late: Round[M]) -> bool:

@@ -37,7 +37,9 @@ def plan(
     ] = None,
     mode: Annotated[
         str | None,
-        typer.Option("--mode", help="How candidates are selected: options, direct, groups or paper."),
+        typer.Option(
+            "--mode", help="How candidates are selected: options, direct or groups; see also --paper."
+        ),
     ] = None,
     alone: Annotated[
         bool, typer.Option("--alone", help="Plan candidate replacement alone, not Theorem 3's predictor.")

@@ -265,7 +265,7 @@ def _shortest(proposal: Proposal, over: Callable[[Levels], float]) -> Levels:
     while at_high > 0.0:
         if rise > _WIDEST:
             raise SizeError(
-                "no ramp was found that keeps the privacy asked for; take a smaller epsilon, whose plan keeps it too"
+                "no ramp was found that keeps the privacy asked for; take a larger epsilon or delta, or a smaller class"
             )
         low, at_low = high, at_high
         high += rise

@@ -124,14 +124,14 @@ def _cell(prior: Prior, low: float, high: float, *, first: bool) -> Cell:
 
 def _cost(cell: Cell) -> float:
     """Return how far apart the two laws of a cell are: the largest gap of their stop-loss transforms."""
-    return cell.mass * (cell.mean - cell.low) * (cell.high - cell.mean) / (cell.high - cell.low)
+    return cell.mass * ((cell.mean - cell.low) / (cell.high - cell.low)) * (cell.high - cell.mean)
 
 
 def _split(cells: list[Cell], top: float, beyond: float) -> Discrete:
     """Return the law that moves each cell to its two ends, the mean staying, and what is beyond the top onto it."""
     ends: dict[float, float] = {}
     for cell in cells:
-        upper = cell.mass * (cell.mean - cell.low) / (cell.high - cell.low) if cell.high > cell.low else 0.0
+        upper = cell.mass * ((cell.mean - cell.low) / (cell.high - cell.low)) if cell.high > cell.low else 0.0
         ends[cell.low] = ends.get(cell.low, 0.0) + cell.mass - upper
         ends[cell.high] = ends.get(cell.high, 0.0) + upper
     ends[top] = ends.get(top, 0.0) + beyond

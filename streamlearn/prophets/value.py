@@ -93,16 +93,20 @@ def prophet_value(
         ``"binary"``: with one bit of each person.
     """
     around = {law: between(law, cells) for law in dict.fromkeys(laws)}
-    below = _persons([around[law].below for law in laws], epsilons)
+    unit = _unit(around)
+    below = _persons([around[law].below for law in laws], epsilons, unit)
     rounded = any(laws_around.rounded for laws_around in around.values())
-    found = None if rounded else _listed(below, kind)
-    if found is not None:
-        return ProphetValue(found.value, found.value, tuple(found.channels), discretised=False)
-    found = _climbed(below, epsilons, kind)
+    listed = None if rounded else _listed(below, kind)
+    found = listed or _climbed(below, epsilons, kind)
+    channels = tuple(
+        told._replace(values=told.values * unit, means=told.means * unit) for told in found.channels
+    )
+    value = found.value * unit
+    if listed is not None:
+        return ProphetValue(value, value, channels, discretised=False)
     stages = recursion.solve(laws, epsilons).values
-    value = max(found.value, stages[0])  # a stopper is a prophet of one bit a person, and rounds nothing
-    upper = max(value, _upper(laws, epsilons, stages, around, kind))
-    return ProphetValue(value, upper, tuple(found.channels), rounded)
+    value = max(value, stages[0])  # a stopper is a prophet of one bit a person, and rounds nothing
+    return ProphetValue(value, max(value, _upper(laws, epsilons, stages, around, kind)), channels, rounded)
 
 
 def interactive_value(laws: Sequence[Prior], epsilons: Sequence[float], cells: int = CELLS) -> float:
@@ -113,15 +117,22 @@ def interactive_value(laws: Sequence[Prior], epsilons: Sequence[float], cells: i
     laws, epsilons, cells
         As of :func:`prophet_value`.
     """
-    return _interactive(laws, epsilons, {law: between(law, cells) for law in dict.fromkeys(laws)}, "private")
+    around = {law: between(law, cells) for law in dict.fromkeys(laws)}
+    return _upper(laws, epsilons, recursion.solve(laws, epsilons).values, around, "private")
 
 
-def _persons(laws: Sequence[Finite], epsilons: Sequence[float]) -> list[Person]:
-    """Return the persons, those alike as one object."""
+def _unit(around: dict[Prior, Between]) -> float:
+    """Return a power of two near the largest value: what is divided by it stays exact, and its squares finite."""
+    largest = max(float(law.atoms[-1]) for laws in around.values() for law in (laws.below, laws.above))
+    return math.ldexp(1.0, max(min(math.frexp(largest)[1], 1023), -1000))
+
+
+def _persons(laws: Sequence[Finite], epsilons: Sequence[float], unit: float) -> list[Person]:
+    """Return the persons, their values in this unit, those alike as one object."""
     made: dict[tuple[Finite, float], Person] = {}
     for law, epsilon in zip(laws, epsilons, strict=True):
         if (law, epsilon) not in made:
-            made[law, epsilon] = Person(law.atoms, law.probs, math.exp(-epsilon))
+            made[law, epsilon] = Person(law.atoms / unit, law.probs, math.exp(-epsilon))
     return [made[key] for key in zip(laws, epsilons, strict=True)]
 
 
@@ -189,6 +200,7 @@ def _upper(
 def _interactive(
     laws: Sequence[Prior], epsilons: Sequence[float], around: dict[Prior, Between], kind: Kind
 ) -> float:
-    above = _persons([around[law].above for law in laws], epsilons)
+    unit = _unit(around)
+    above = _persons([around[law].above for law in laws], epsilons, unit)
     cut = math.fsum(around[law].cut for law in laws)
-    return interactive_upper(above, any_channel if kind == "private" else any_threshold) + cut
+    return unit * interactive_upper(above, any_channel if kind == "private" else any_threshold) + cut

@@ -134,6 +134,23 @@ def test_levels_near_nothing_and_near_everything(epsilon):
     assert found.value == pytest.approx(near, rel=2e-3)
 
 
+@pytest.mark.parametrize("unit", [2.0**-1000, 2.0**500, 2.0**1019])
+def test_the_unit_of_values_does_not_matter(unit):
+    scaled = [Discrete(law.atoms * unit, law.probs) for law in STUCK]
+    for benchmark in (benchmarks.private_prophet, benchmarks.binary_prophet):
+        assert benchmark(scaled, 4.0).value == pytest.approx(unit * benchmark(STUCK, 4.0).value, rel=1e-14)
+    assert benchmarks.interactive_prophet(scaled, 4.0) == pytest.approx(
+        unit * benchmarks.interactive_prophet(STUCK, 4.0), rel=1e-12
+    )
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 1.0, 50.0, math.inf])
+def test_no_bound_is_above_the_prophet_without_privacy(epsilon):
+    for laws in ([Pareto(1.1, 1.0)] * 5, [PointMass(3.0)] * 2, [Discrete([0, 1, 3], [0.5, 0.25, 0.25])] * 9):
+        assert benchmarks.interactive_prophet(laws, epsilon) <= benchmarks.prophet(laws) * (1 + 1e-14)
+    assert benchmarks.private_prophet([0.0, 0.0], epsilon).value == 0.0
+
+
 # --- laws of many values
 
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from river import datasets, dummy, evaluate, linear_model, metrics, naive_bayes
 
 from streamlearn import Key
-from streamlearn.agents import SOA, LDPOptimalStopper, SubsampledSOA
+from streamlearn.agents import SOA, LDPOptimalStopper, PrivatePredictor, SubsampledSOA
 from streamlearn.errors import ParameterError, StreamError
-from streamlearn.hypotheses import Thresholds
+from streamlearn.hypotheses import Point3, Thresholds
 from streamlearn.replays import replay, replay_many
 from streamlearn.reporters import Reporter
 
@@ -248,6 +248,13 @@ def test_a_bound_counts_on_labels_that_come_at_once():
     result = replay(stream, SOA(Thresholds(7)))
     assert result.as_dict()["mistake_bound"] == 3
     assert result.as_dict()["curve"]["mistakes"][-1] == result.mistakes
+
+
+def test_a_bound_that_pays_for_late_labels_is_said():
+    paying = PrivatePredictor(Point3(), 5.0, 0.01, key=Key.from_seed(1), max_delay=3)
+    bound = paying.mistake_bound
+    assert replay([(1, True)] * 20, paying, delay=3).mistake_bound == bound
+    assert replay([(1, True)] * 20, PrivatePredictor(Point3(), 5.0, 0.01), delay=1).mistake_bound < bound
 
 
 def test_bad_arguments_for_many():

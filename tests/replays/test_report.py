@@ -170,6 +170,11 @@ def test_pooled_priors_are_one_for_all(log):
     )
 
 
+def test_a_log_of_zeros_makes_a_page_without_shares(tmp_path):
+    found = report_of(write_log(tmp_path / "zeros.csv", np.zeros((EPISODES, PEOPLE))), prophets=True)
+    assert "nan" not in Page(page(found)).words.lower().split()
+
+
 def test_few_episodes_are_refused(tmp_path):
     few = write_log(tmp_path / "few.csv", VALUES[: 2 * FEWEST])
     assert report_of(few).scored == FEWEST
