@@ -50,7 +50,7 @@ def report(
     and a plan that asks for more than the limit is refused.
     """
     from streamlearn.files import exclusive  # noqa: PLC0415 - keeps --help fast
-    from streamlearn.reporters import ReportingPlan  # noqa: PLC0415
+    from streamlearn.reporters import ReportingPlan  # noqa: PLC0415 - as above
 
     channel = ReportingPlan.load(plan)[number]
     private = options.private_value() if channel.case == "ask" else None

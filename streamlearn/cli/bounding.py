@@ -87,7 +87,7 @@ def bounds(
     run is repetition; the constants of Theorems 1 and 2 are weak.
     """
     from streamlearn.hypotheses import notation  # noqa: PLC0415 - keeps --help fast
-    from streamlearn.replays import boundcurves  # noqa: PLC0415
+    from streamlearn.replays import boundcurves  # noqa: PLC0415 - as above
 
     hypotheses, longest = notation.parse(cls), length_of(length)
     at = _setting(hypotheses, epsilon, delta, gamma, constant)
@@ -113,8 +113,8 @@ def _setting(
     cls: HypothesisClass, epsilon: float, delta: float, gammas: Sequence[float] | None, constant: float
 ) -> Setting:
     from streamlearn.bounds.arguments import privacy, real  # noqa: PLC0415 - keeps --help fast
-    from streamlearn.replays.boundcurves import Setting  # noqa: PLC0415
-    from streamlearn.replays.measured import fits_algorithm1  # noqa: PLC0415
+    from streamlearn.replays.boundcurves import Setting  # noqa: PLC0415 - as above
+    from streamlearn.replays.measured import fits_algorithm1  # noqa: PLC0415 - as above
 
     e, level = privacy(epsilon, delta)
     for gamma in gammas or ():
@@ -132,7 +132,7 @@ def _check(
 ) -> None:
     """Refuse what cannot be done before any work."""
     from streamlearn.replays.boundcurves import MOST_ROUNDS  # noqa: PLC0415 - keeps --help fast
-    from streamlearn.replays.boundfigure import check_figure  # noqa: PLC0415
+    from streamlearn.replays.boundfigure import check_figure  # noqa: PLC0415 - as above
 
     if longest > MOST_ROUNDS:
         raise ParameterError(
@@ -165,8 +165,8 @@ def _measured(
 ) -> _Findings:
     """Run both agents on hard streams; the draws depend on the seed alone."""
     from streamlearn import agents  # noqa: PLC0415 - keeps --help fast
-    from streamlearn.randomness import Key  # noqa: PLC0415
-    from streamlearn.replays import measured  # noqa: PLC0415
+    from streamlearn.randomness import Key  # noqa: PLC0415 - as above
+    from streamlearn.replays import measured  # noqa: PLC0415 - as above
 
     typer.echo("measuring; this can take a minute", err=True)
     key, gamma = Key.from_seed(seed), at.gammas[0]
@@ -230,7 +230,7 @@ def _echo_table(
     measured: _Findings | None,
 ) -> None:
     from streamlearn.replays import rendering  # noqa: PLC0415 - keeps --help fast
-    from streamlearn.replays.measured import MOST_ROUNDS  # noqa: PLC0415
+    from streamlearn.replays.measured import MOST_ROUNDS  # noqa: PLC0415 - as above
 
     rows = [
         [_rounds(T), *(_figure(float(curve.values[place])) for curve in curves)]

@@ -166,7 +166,7 @@ def adversary(
     learner runs, and some hypothesis of the class agrees with all of it.
     """
     from streamlearn.hypotheses import notation  # noqa: PLC0415 - keeps --help fast
-    from streamlearn.randomness import Key  # noqa: PLC0415
+    from streamlearn.randomness import Key  # noqa: PLC0415 - as above
 
     hypotheses, rounds = notation.parse(cls), length_of(length)
     if p is not None and not 0 < p <= 1:
@@ -187,8 +187,8 @@ def _drawn(
 ) -> tuple[AdversarialStream, list[str]]:
     """Return the stream, and what it costs whom."""
     from streamlearn import bounds  # noqa: PLC0415 - keeps --help fast
-    from streamlearn.replays import synthetic  # noqa: PLC0415
-    from streamlearn.replays.measured import fits_algorithm1  # noqa: PLC0415
+    from streamlearn.replays import synthetic  # noqa: PLC0415 - as above
+    from streamlearn.replays.measured import fits_algorithm1  # noqa: PLC0415 - as above
 
     e, d = learner.epsilon, learner.delta
     algorithm1 = fits_algorithm1(cls) and learner.against is None
@@ -216,7 +216,7 @@ def _drawn(
 def _law(against: str, cls: HypothesisClass, rounds: int) -> Any:
     """Return the law of the learner to choose a stream against, or the learner where its law would not end."""
     from streamlearn import agents  # noqa: PLC0415 - keeps --help fast
-    from streamlearn.replays import synthetic  # noqa: PLC0415
+    from streamlearn.replays import synthetic  # noqa: PLC0415 - as above
 
     kind, colon, text = against.strip().partition(":")
     law: Any

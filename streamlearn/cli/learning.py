@@ -81,8 +81,8 @@ def priors(
 ) -> None:
     """Show what the earlier part of a log teaches: the laws, how many episodes are enough, tails and drift."""
     from streamlearn.replays.enough import learning_curve  # noqa: PLC0415 - keeps --help fast
-    from streamlearn.replays.learning import split  # noqa: PLC0415
-    from streamlearn.replays.tails import tails  # noqa: PLC0415
+    from streamlearn.replays.learning import split  # noqa: PLC0415 - as above
+    from streamlearn.replays.tails import tails  # noqa: PLC0415 - as above
 
     shared = options.groups(groups)
     level = options.levels([epsilon])[epsilon]
@@ -174,7 +174,7 @@ def _surveyed(
     survey: Any, learned: Floats, later: Floats, build: Build, pooled: bool, groups: Groups | None
 ) -> SurveyedValue:
     from streamlearn.replays.enough import most_drawn  # noqa: PLC0415 - keeps --help fast
-    from streamlearn.replays.ldplearning import surveyed_value  # noqa: PLC0415
+    from streamlearn.replays.ldplearning import surveyed_value  # noqa: PLC0415 - as above
 
     people = learned[: most_drawn(learned)]
     return surveyed_value(people, later, build, survey, pooled=pooled, groups=groups)

@@ -99,7 +99,7 @@ def predict(
     from streamlearn.replays import replay_many  # noqa: PLC0415 - keeps --help fast
 
     if plot is not None:
-        from streamlearn.replays.figures import check_path  # noqa: PLC0415
+        from streamlearn.replays.figures import check_path  # noqa: PLC0415 - as above
 
         check_path(plot)
     stream = _stream(
@@ -112,7 +112,7 @@ def predict(
     agents = _agents(hypotheses, agent or ["soa"], gamma, planned, seed)
     results = replay_many(rest, agents, delay=wait, progress=True)
     if plot is not None:
-        from streamlearn.replays.figures import mistake_curves  # noqa: PLC0415
+        from streamlearn.replays.figures import mistake_curves  # noqa: PLC0415 - as above
 
         mistake_curves(plot, f"{Path(log).name}, class {cls}", results)
     _show(stream, hypotheses, sample, agents, results, as_json)
@@ -212,7 +212,7 @@ def _agents(
     seed: int,
 ) -> dict[str, Predictor]:
     from streamlearn import Key  # noqa: PLC0415 - keeps --help fast
-    from streamlearn import agents as kinds  # noqa: PLC0415
+    from streamlearn import agents as kinds  # noqa: PLC0415 - as above
 
     if gammas and "subsampled" not in names:
         raise ParameterError("--gamma is for --agent subsampled; name that agent too")

@@ -90,8 +90,8 @@ def _print_worst_cases(title: str, rows: Sequence[WorstCase]) -> None:
 
 def _own(priors: str, wanted: dict[str, float | list[float]], as_json: bool) -> None:
     from streamlearn import priors as laws_of  # noqa: PLC0415 - keeps --help fast
-    from streamlearn.replays import rendering  # noqa: PLC0415
-    from streamlearn.replays.ratios import ratios as measured  # noqa: PLC0415
+    from streamlearn.replays import rendering  # noqa: PLC0415 - as above
+    from streamlearn.replays.ratios import ratios as measured  # noqa: PLC0415 - as above
 
     laws = laws_of.parse(priors)
     found = {text: (level, measured(laws, level)) for text, level in wanted.items()}

@@ -49,8 +49,8 @@ def report_html(
     first agent's.
     """
     from streamlearn.agents import OptimalStopper  # noqa: PLC0415 - keeps --help fast
-    from streamlearn.replays.report import stopping_report  # noqa: PLC0415
-    from streamlearn.replays.reportpage import check_page, write_page  # noqa: PLC0415
+    from streamlearn.replays.report import stopping_report  # noqa: PLC0415 - as above
+    from streamlearn.replays.reportpage import check_page, write_page  # noqa: PLC0415 - as above
 
     check_page(out)
     agents = list(dict.fromkeys(agent or stopping.AGENTS))

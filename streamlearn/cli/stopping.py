@@ -162,7 +162,7 @@ def _laws(
 ) -> Sequence[Prior]:
     """Return the priors a user wrote, or those of a whole log."""
     from streamlearn import priors  # noqa: PLC0415 - keeps --help fast
-    from streamlearn.replays.learning import stage_priors  # noqa: PLC0415
+    from streamlearn.replays.learning import stage_priors  # noqa: PLC0415 - as above
 
     if (text is None) == (log is None):
         raise ParameterError(
@@ -190,10 +190,10 @@ def replay_log(
 ) -> None:
     """Learn from the earlier part of a log, score stoppers on the later one, print a table and draw a figure."""
     from streamlearn.agents import OptimalStopper  # noqa: PLC0415 - keeps --help fast
-    from streamlearn.replays import replay_many  # noqa: PLC0415
-    from streamlearn.replays.drift import DriftCheck  # noqa: PLC0415
-    from streamlearn.replays.learning import split  # noqa: PLC0415
-    from streamlearn.replays.tails import tails  # noqa: PLC0415
+    from streamlearn.replays import replay_many  # noqa: PLC0415 - as above
+    from streamlearn.replays.drift import DriftCheck  # noqa: PLC0415 - as above
+    from streamlearn.replays.learning import split  # noqa: PLC0415 - as above
+    from streamlearn.replays.tails import tails  # noqa: PLC0415 - as above
 
     agents = list(dict.fromkeys(agents))
     levels = options.levels(epsilons)
