@@ -60,6 +60,14 @@ class InstanceError(StreamlearnError, ValueError):
     """An instance is neither hashable nor a dict of features."""
 
 
+class MessageError(StreamlearnError, ValueError):
+    """A message of a live stream cannot be used. The text names fields and places, never what the message holds."""
+
+
+class BrokerError(StreamlearnError, RuntimeError):
+    """A broker cannot be reached or refuses; it is worth trying again."""
+
+
 class RoundError(StreamlearnError, ValueError):
     """A label is for a round that does not await one."""
 

@@ -11,6 +11,10 @@ from typing import Any, Final
 
 REPLAY_STARTED: Final = "replay.started"
 REPLAY_FINISHED: Final = "replay.finished"
+LIVE_STARTED: Final = "live.started"
+LIVE_STOPPED: Final = "live.stopped"
+LIVE_BROKER_LOST: Final = "live.broker_lost"
+LIVE_BROKER_BACK: Final = "live.broker_back"
 
 
 def emit(event: str, **fields: Any) -> None:

@@ -21,7 +21,9 @@ Levels: TypeAlias = npt.NDArray[np.uint64]
 SLACK = 1e-7
 """Added to every exponent: far above the rounding errors of the sums of doubles here."""
 
-_BLOCK = 1 << 20  # doubles worked on at once
+_BLOCK = 1 << 14  # rounds worked on at once: few enough to stay near the processor
+_UNIT = 1.0 / OUT_OF
+_LARGEST_EXPONENT = 600.0  # of what is added up as it is
 
 
 def orders(epsilon: float, delta: float, points: int = 96) -> Floats:
@@ -165,20 +167,43 @@ def step(order: Floats | float, below: Floats, above: Floats) -> Floats:
     >>> moments.step(2.0, np.array([0.0]), np.array([0.5])).round(4).tolist()
     [0.182]
     """
-    return pair(order, bit_logs(below), bit_logs(above))
-
-
-def bit_logs(odds: Floats) -> tuple[Floats, Floats]:
-    """Return the logarithms of a bit's two chances, given its log-odds."""
-    return -np.logaddexp(0.0, -odds), -np.logaddexp(0.0, odds)
-
-
-def pair(order: Floats | float, one: tuple[Floats, Floats], other: tuple[Floats, Floats]) -> Floats:
-    """Return what :func:`step` does, from the logarithms of the chances under P and under Q."""
-    (log_p, log_not_p), (log_q, log_not_q) = one, other
-    return np.asarray(
-        np.logaddexp(log_p + order * (log_p - log_q), log_not_p + order * (log_not_p - log_not_q))
+    chance, against = 1.0 / (1.0 + np.exp(-below)), 1.0 / (1.0 + np.exp(below))
+    rise = above - below
+    # Of the ratio of either chance only how far it is from 1 is worked out: nearly equal laws lose no digits.
+    return tilted(
+        order,
+        (chance, against),
+        (np.log1p(against * np.expm1(-rise)), np.log1p(chance * np.expm1(rise))),
     )
+
+
+def tilted(order: Floats | float, chances: tuple[Floats, Floats], losses: tuple[Floats, Floats]) -> Floats:
+    """Return ln Σ P·e^(z·loss) of a law P of a bit, for losses whose P·e^(-loss) adds up to 1.
+
+    Parameters
+    ----------
+    order
+        z > 0; broadcasts with the others.
+    chances, losses
+        Those of either value of the bit. Chances are off by some roundings of themselves, and so are losses: then the
+        result is off by some roundings of Σ P·|e^(z·loss) - 1|, which is small where the losses are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from streamlearn.accounting import moments
+    >>> half = np.array([0.5])
+    >>> moments.tilted(2.0, (half, half), (np.log(half / 0.7), np.log(half / 0.3))).round(4).tolist()
+    [0.6466]
+    """
+    one, other = order * losses[0], order * losses[1]
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        near = np.log1p(chances[0] * np.expm1(one) + chances[1] * np.expm1(other))
+        most = np.maximum(one, other)
+        if float(np.max(most, initial=0.0)) <= _LARGEST_EXPONENT:
+            return np.asarray(near)
+        far = np.logaddexp(np.log(chances[0]) + one, np.log(chances[1]) + other)
+    return np.where(most <= _LARGEST_EXPONENT, near, far)
 
 
 def mirror(order: Floats, ramp: Sequence[int] | Levels) -> Floats:
@@ -191,7 +216,7 @@ def mirror(order: Floats, ramp: Sequence[int] | Levels) -> Floats:
     order
         z > 0; shape (orders,).
     ramp
-        p_1..p_L out of 2^64, strictly between.
+        p_1..p_L out of 2^64, strictly between and increasing.
 
     Returns
     -------
@@ -207,18 +232,20 @@ def mirror(order: Floats, ramp: Sequence[int] | Levels) -> Floats:
     [0.5108]
     """
     whole = np.asarray(ramp, dtype=np.uint64)
-    others = np.uint64(0) - whole  # modulo 2^64
-    symmetric = np.array_equal(others[::-1], whole)  # then both directions are the same sum, in another order
-    chance = _logs(whole)
-    against = chance[::-1] if symmetric else _logs(others)
+    symmetric = np.array_equal(np.uint64(0) - whole[::-1], whole)  # modulo 2^64
     up, down = np.zeros(len(order)), np.zeros(len(order))
-    block = max(1, _BLOCK // len(order))
-    for start in range(0, len(ramp) - 1, block):
-        stop = min(start + block, len(ramp) - 1)
-        up += _pairs(order, chance, against, slice(start, stop), slice(start + 1, stop + 1))
-        if not symmetric:
-            down += _pairs(order, chance, against, slice(start + 1, stop + 1), slice(start, stop))
-    uneven = abs(float(chance[-1] - against[0]))  # 0 for a symmetric ramp
+    for start in range(0, len(whole) - 1, _BLOCK):
+        part = whole[start : start + _BLOCK + 1]
+        chance, against = part * _UNIT, (np.uint64(0) - part) * _UNIT
+        rises = np.diff(part) * _UNIT
+        # ln p_(j+1)/p_j and ln (1-p_j)/(1-p_(j+1)): the rises are exact, so long ramps lose no digits.
+        yes, no = np.log1p(rises / chance[:-1]), np.log1p(rises / against[1:])
+        for place, z in enumerate(order.tolist()):
+            up[place] += tilted(z, (chance[:-1], against[:-1]), (-yes, no)).sum()
+            if not symmetric:  # or both directions are the same sum, in another order
+                down[place] += tilted(z, (chance[1:], against[1:]), (yes, -no)).sum()
+    first, last = (OUT_OF - int(whole[0])) / OUT_OF, int(whole[-1]) / OUT_OF
+    uneven = abs(math.log(last / first))  # 0 for a symmetric ramp
     return np.asarray((up if symmetric else np.maximum(up, down)) + order * uneven)
 
 
@@ -242,14 +269,3 @@ def mirror_mass(ramp: Sequence[int] | Levels) -> int:
     True
     """
     return max(int(ramp[0]), OUT_OF - int(ramp[-1])) if len(ramp) else OUT_OF
-
-
-def _logs(levels: Levels) -> Floats:
-    return np.log(levels.astype(np.float64)) - 64.0 * math.log(2.0)
-
-
-def _pairs(order: Floats, chance: Floats, against: Floats, of: slice, to: slice) -> Floats:
-    z = order[:, np.newaxis]
-    one = chance[of] + z * (chance[of] - chance[to])
-    zero = against[of] + z * (against[of] - against[to])
-    return np.asarray(np.logaddexp(one, zero).sum(axis=1))

@@ -95,7 +95,7 @@ def levels(first: float, order: float, price: float) -> moments.Levels:
     # Rounds are stretched, never squeezed, to end at 1/2: in its middle, or half a round from it.
     places = np.arange(below) * (float(found.rounds[-1]) / ((length - 1) / 2.0 or 1.0))
     odds = np.interp(places, found.rounds, found.odds)
-    chances = np.exp(-np.logaddexp(0.0, -odds)) * OUT_OF  # at most 2^63, so they fit
+    chances = OUT_OF / (1.0 + np.exp(-odds))  # at most 2^63, so they fit
     lower = np.maximum(chances.astype(np.uint64), 1)
     middle = np.full(length % 2, OUT_OF // 2, dtype=np.uint64)
     return np.concatenate([lower, middle, np.uint64(0) - lower[::-1]])  # modulo 2^64
@@ -127,6 +127,4 @@ def _steps(odds: Floats, order: float, price: float) -> Floats:
 
 def _cost(odds: Floats, width: Floats, order: float) -> Floats:
     below, above = odds - width / 2.0, odds + width / 2.0
-    p, q = moments.bit_logs(below), moments.bit_logs(above)
-    both = moments.pair(order, p, q) + moments.pair(order, q, p)
-    return np.asarray(np.maximum(both, 0.0))
+    return np.asarray(np.maximum(moments.step(order, below, above) + moments.step(order, above, below), 0.0))

@@ -9,6 +9,8 @@ import math
 from collections.abc import Hashable, Sequence
 from typing import Any
 
+import numpy as np
+
 from streamlearn.errors import SizeError, StateError
 from streamlearn.hypotheses.base import HypothesisClass, VersionSpace
 from streamlearn.hypotheses.enumerated import EnumeratedClass
@@ -63,6 +65,10 @@ class OptionsScheme(Scheme):
         except SizeError as error:
             cls = _table(cls, error)
             self.coverings = cls.coverings()
+        # A plan asks for batches again and again, and a large class has thousands of coverings.
+        rivalled = [covering for covering in self.coverings if covering.rivals]
+        self._rhos = np.array([float(covering.rho) for covering in rivalled])
+        self._rivals = np.array([math.log(covering.rivals / covering.parts) for covering in rivalled])
         self.hypotheses = cls
         self.steps = cls.dimension
         self.stable = cls.version_space().options().count is None
@@ -77,11 +83,7 @@ class OptionsScheme(Scheme):
         beta = check_level("beta", beta)
         rate = log_base(eta)
         odds = math.log(max(self.steps, 1) - beta) - math.log(beta) if self.steps > beta * 2 else 0.0
-        logs = [
-            covering.rho * (odds + math.log(covering.rivals / covering.parts))
-            for covering in self.coverings
-            if covering.rivals
-        ]
+        logs = (self._rhos * (odds + self._rivals)).tolist()
         if self.stable:
             logs.append(2.0 * odds + rate)  # floor(K/2) scores above "none of them"
         return max(1, math.ceil(max(logs, default=0.0) / rate * (1.0 + 1e-12)))

@@ -1,0 +1,63 @@
+"""What the pump needs of a broker. Every adapter in ``streamlearn.live.brokers`` is one of these two."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol, runtime_checkable
+
+from streamlearn.live.messages import Message, Position
+from streamlearn.live.store import Outgoing
+
+
+@runtime_checkable
+class Source(Protocol):
+    """Where messages come from.
+
+    Any method raises :class:`~streamlearn.errors.BrokerError` where trying again may help, and another
+    :class:`~streamlearn.errors.StreamlearnError` where it will not (no such topic, a position that is gone).
+
+    Attributes
+    ----------
+    ended
+        Whether no message will ever come any more: the end of a pipe. Brokers never end.
+    shared
+        Whether it hands its messages out to several processes (a consumer group): they are then not ``ordered`` and
+        want to be acknowledged. All processes of a group share one store.
+    """
+
+    ended: bool
+    shared: bool
+
+    def start(self, positions: Mapping[str, Position]) -> None:
+        """Connect, anew after a loss, to go on after these positions; partitions not named start where told."""
+
+    def fetch(self, most: int, patience: float) -> list[Message]:
+        """Return the next messages, at most ``most``, in order; wait ``patience`` seconds for the first one."""
+
+    def acknowledge(self, messages: Sequence[Message]) -> None:
+        """Tell a consumer group that messages were processed. Nothing to do for an ordered log."""
+
+    def lag(self) -> int | None:
+        """Return how many messages are waiting in the source, None where that is unknown."""
+
+    def close(self) -> None:
+        """Disconnect. Never raises."""
+
+
+@runtime_checkable
+class Sink(Protocol):
+    """Where decisions go."""
+
+    def publish(self, messages: Sequence[Outgoing]) -> None:
+        """Publish messages in order; return when the broker has them all.
+
+        A message that was published before, under the same id, must be recognisable by it.
+
+        Raises
+        ------
+        BrokerError
+            If it is worth trying again; any of the messages may be out.
+        """
+
+    def close(self) -> None:
+        """Disconnect. Never raises."""

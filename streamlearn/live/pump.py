@@ -1,0 +1,166 @@
+"""Moves messages from a source through a runner to a sink, and outlives its brokers."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from streamlearn import telemetry
+from streamlearn.errors import BrokerError
+from streamlearn.live.messages import Message
+from streamlearn.live.ports import Sink, Source
+from streamlearn.live.runner import Runner
+from streamlearn.randomness import Key
+
+BATCH: Final = 1_000
+PATIENCE: Final = 0.2
+"""Seconds to wait for the first message of a batch."""
+FIRST_PAUSE: Final = 0.1
+LONGEST_PAUSE: Final = 10.0
+"""Seconds between two attempts to reach a broker: doubled each time, and jittered."""
+T = TypeVar("T")
+
+
+class Pump:
+    r"""Runs until it is told to stop, or its source ends.
+
+    Parameters
+    ----------
+    runner
+        What decides.
+    source, sink
+        Where messages come from and decisions go.
+    dead
+        Where letters about messages that could not be used go.
+    batch
+        Most messages a transaction. Nothing is fetched while a batch is at work or unpublished: that is all the
+        back-pressure there is, and all the memory that messages take.
+
+    Attributes
+    ----------
+    connected
+        Whether the last call of a broker went well.
+    lag
+        Messages known to wait in the source; None where that is unknown.
+    started, last_batch
+        When the run and its last batch began, in seconds of ``time.time``.
+
+    Examples
+    --------
+    >>> import io
+    >>> from streamlearn.agents import LDPOptimalStopper
+    >>> from streamlearn.live import Pump, Runner, Store
+    >>> from streamlearn.live.brokers import pipe
+    >>> stopper = LDPOptimalStopper([1.0, 0.5], epsilon=1.0)
+    >>> runner = Runner(lambda key: stopper.clone(), Store(":memory:", run="example"))
+    >>> reports, decisions, dead = io.BytesIO(b'{"key":"job 1","round":1,"bit":1}\n'), io.BytesIO(), io.BytesIO()
+    >>> Pump(runner, pipe.Source(reports), pipe.Sink(decisions), pipe.Sink(dead)).run()
+    >>> decisions.getvalue()
+    b'{"id":"...","key":"job 1","take":true,"round":1,"event_id":null}\n'
+    """
+
+    def __init__(self, runner: Runner, source: Source, sink: Sink, dead: Sink, batch: int = BATCH) -> None:
+        self.runner = runner
+        self.source = source
+        self.sinks = {"decision": sink, "dead": dead}
+        self.batch = batch
+        self.connected = False
+        self.lag: int | None = None
+        self.started = self.last_batch = time.time()
+        self._stop = threading.Event()
+        self._jitter = Key.generate()
+        self._attempts = 0
+        self._broken = True  # until it is started
+
+    def stop(self) -> None:
+        """Let :meth:`run` end after the batch it is at; safe in a signal handler or another thread."""
+        self._stop.set()
+
+    def run(self) -> None:
+        """Work until the source ends or :meth:`stop` is called; then everything decided is published.
+
+        Raises
+        ------
+        StreamlearnError
+            If the store cannot be written, or a broker refuses for good. What was committed stays.
+        """
+        telemetry.emit(telemetry.LIVE_STARTED, run=self.runner.store.run, kind=self.runner.kind)
+        try:
+            self._reach(self._publish)  # what a run before this one could not
+            while not (self._stop.is_set() or self.source.ended):
+                self._round()
+        finally:
+            self.source.close()
+            for sink in self.sinks.values():
+                sink.close()
+            telemetry.emit(telemetry.LIVE_STOPPED, run=self.runner.store.run, **self.runner.totals.counts)
+
+    def _round(self) -> None:
+        """One batch: fetch, process, publish, acknowledge."""
+        messages = self._reach(self._fetch)
+        if messages:
+            self.last_batch = time.time()
+            self.runner.process(messages)
+            self._reach(self._publish)
+            self._reach(lambda: self._acknowledge(messages))
+            self.lag = self._reach(self.source.lag)
+
+    def _fetch(self) -> list[Message]:
+        if self._broken:
+            self.source.start(self.runner.store.positions())
+            self._broken = False
+        try:
+            return self.source.fetch(self.batch, PATIENCE)
+        except BrokerError:
+            self._broken = True
+            raise
+
+    def _publish(self) -> None:
+        store = self.runner.store
+        with store.publishing() as allowed:
+            while allowed and (waiting := store.unpublished(self.batch)):
+                for channel, sink in self.sinks.items():
+                    part = [message for message in waiting if message.channel == channel]
+                    if part:
+                        sink.publish(part)
+                store.published(waiting[-1].number)
+                if self.source.shared:  # the next to publish must not find these
+                    store.flush()
+
+    def _acknowledge(self, messages: list[Message]) -> None:
+        if self.source.shared:
+            self.source.acknowledge(messages)
+            with self.runner.store.transaction():
+                self.runner.store.acknowledged((message.partition, message.position) for message in messages)
+
+    def _reach(self, call: Callable[[], T]) -> T | None:
+        """Call a broker until it answers; None if :meth:`stop` was called first."""
+        while True:
+            try:
+                answer = call()
+            except BrokerError as error:
+                self._lost(error)
+                if self._stop.wait(self._pause()):
+                    return None
+            else:
+                self._back()
+                return answer
+
+    def _lost(self, error: BrokerError) -> None:
+        if self.connected or not self._attempts:
+            telemetry.emit(telemetry.LIVE_BROKER_LOST, reason=str(error))
+        self.connected = False
+
+    def _back(self) -> None:
+        if self._attempts:
+            telemetry.emit(telemetry.LIVE_BROKER_BACK, attempts=self._attempts)
+        self.connected = True
+        self._attempts = 0
+
+    def _pause(self) -> float:
+        """Return how long to wait: between half and all of a time that doubles with each attempt."""
+        self._attempts += 1
+        longest = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(self._attempts - 1, 20))
+        return longest * (0.5 + 0.5 * self._jitter.uniform64("jitter", self._attempts) / 2**64)

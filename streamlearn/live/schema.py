@@ -1,0 +1,76 @@
+"""The tables of a live run's store, and how an older file is brought up to date."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Final
+
+from streamlearn.errors import StateError
+
+APPLICATION: Final = 0x73_74_6C_6E
+"""sqlite's application id of our files: "stln"."""
+
+# Step i brings format i to i + 1. A step that was released is never changed.
+STEPS: Final = (
+    """
+    CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE positions (partition TEXT PRIMARY KEY, position BLOB NOT NULL) WITHOUT ROWID;
+    CREATE TABLE sessions (key TEXT PRIMARY KEY, state BLOB NOT NULL) WITHOUT ROWID;
+    CREATE TABLE outbox (
+        number INTEGER PRIMARY KEY AUTOINCREMENT, channel TEXT NOT NULL, id TEXT NOT NULL, key TEXT NOT NULL,
+        payload BLOB NOT NULL
+    );
+    CREATE TABLE counters (name TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID;
+    CREATE TABLE ledger (
+        mechanism TEXT, round INTEGER, epsilon REAL NOT NULL, answers INTEGER NOT NULL,
+        PRIMARY KEY (mechanism, round)
+    ) WITHOUT ROWID;
+    CREATE TABLE events (
+        key TEXT, event_id TEXT, round INTEGER, x BLOB, y INTEGER, number INTEGER NOT NULL,
+        PRIMARY KEY (key, event_id)
+    ) WITHOUT ROWID;
+    CREATE INDEX events_pending ON events (key, round) WHERE x IS NOT NULL;
+    CREATE INDEX events_by_age ON events (number);
+    """,
+    """
+    CREATE TABLE unacknowledged (partition TEXT, position BLOB, PRIMARY KEY (partition, position)) WITHOUT ROWID;
+    """,
+)
+FORMAT: Final = len(STEPS)
+
+
+def bring_up_to_date(db: sqlite3.Connection, path: str) -> None:
+    """Make the tables of a new file, or those an older file lacks, in one transaction.
+
+    Raises
+    ------
+    StateError
+        If the file is newer than this version, or is another program's.
+    """
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        found = _format(db, path)
+        for step in STEPS[found:]:
+            for statement in filter(str.strip, step.split(";")):
+                db.execute(statement)
+        db.execute(f"PRAGMA application_id = {APPLICATION}")
+        db.execute(f"PRAGMA user_version = {FORMAT}")
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
+
+
+def _format(db: sqlite3.Connection, path: str) -> int:
+    """Return the format of a file of ours, 0 for an empty one."""
+    found, application, tables = (
+        int(db.execute(question).fetchone()[0])
+        for question in ("PRAGMA user_version", "PRAGMA application_id", "SELECT count(*) FROM sqlite_master")
+    )
+    if application != APPLICATION and (found or application or tables):
+        raise StateError(f"{path}: is another program's database; name another file")
+    if found > FORMAT:
+        raise StateError(
+            f"{path}: format {found} is newer than {FORMAT}, the newest read here; upgrade streamlearn"
+        )
+    return found

@@ -1,0 +1,363 @@
+"""Everything a live run must not forget, in one sqlite file: agents, positions, what is still to be published.
+
+One transaction a batch: the states of the agents, the place in the source and the outbox change together or not at all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple, Self, TypeAlias
+
+import msgspec
+
+from streamlearn.errors import ParameterError, StateError, StreamlearnError
+from streamlearn.live import schema
+from streamlearn.live.messages import Message, Position
+from streamlearn.randomness import Key
+
+Durability = Literal["full", "normal"]
+Channel = Literal["decision", "dead"]
+Place: TypeAlias = tuple[str, Position]
+"""Where a message lies: its partition and position."""
+PATIENCE: Final = 30.0
+"""Seconds to wait for another process that writes to the same store."""
+
+
+class Outgoing(NamedTuple):
+    """A message that waits to be published.
+
+    Parameters
+    ----------
+    number
+        Its place in the outbox; later ones are greater.
+    channel
+        ``"decision"`` or ``"dead"``.
+    id, key
+        Its name, the same whenever it is published again; and the key it belongs to.
+    payload
+        JSON.
+    """
+
+    number: int
+    channel: Channel
+    id: str
+    key: str
+    payload: bytes
+
+
+class Store:
+    """The memory of a live run.
+
+    Parameters
+    ----------
+    path
+        The sqlite file, made where there is none, readable by its owner alone: it holds the run's secret key.
+        ``":memory:"`` for tests.
+    run
+        The run's name, from which the ids of its decisions are made; a random one by default. A store keeps its own.
+    durability
+        ``"full"``: what was committed survives a power cut. ``"normal"``: it survives a killed process, and a power
+        cut may undo the last batches, whole.
+
+    Raises
+    ------
+    StateError
+        If the file is no store, is newer than this version, or belongs to another run.
+    StreamlearnError
+        If it cannot be opened or written.
+    ParameterError
+        If ``durability`` is neither.
+
+    Examples
+    --------
+    >>> from streamlearn.live import Store
+    >>> with Store(":memory:", run="example") as store:
+    ...     store.positions()
+    {}
+    """
+
+    def __init__(self, path: str | Path, *, run: str | None = None, durability: Durability = "full") -> None:
+        if durability not in {"full", "normal"}:
+            raise ParameterError(f"durability must be 'full' or 'normal', got {durability!r}")
+        self.path = str(path)
+        self._published = 0
+        with self._mending():
+            self._db = _opened(self.path)
+        try:
+            with self._mending():
+                self._db.execute("PRAGMA journal_mode = WAL")
+                self._db.execute(f"PRAGMA synchronous = {durability}")
+                schema.bring_up_to_date(self._db, self.path)
+                self.run = self._named(run)
+        except BaseException:
+            self._db.close()
+            raise
+
+    def _named(self, run: str | None) -> str:
+        with self.transaction():
+            kept = self.kept("run")
+            if kept is None:
+                kept = run if run is not None else Key.generate().fingerprint
+                self.keep("run", kept)
+        if run is not None and run != kept:
+            raise StateError(
+                f"run is {run!r} and {self.path} belongs to run {kept!r}; leave run out, or name another file"
+            )
+        return kept
+
+    # --- transactions
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Make all changes within it together, or none; other processes wait.
+
+        Examples
+        --------
+        >>> from streamlearn.live import Store
+        >>> store = Store(":memory:", run="example")
+        >>> with store.transaction():
+        ...     store.advance({"reports": (17,)})
+        >>> store.positions()
+        {'reports': (17,)}
+        """
+        with self._mending():
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                raise
+            try:
+                self._forget_published()
+                self._db.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):
+                    self._db.execute("ROLLBACK")
+                raise
+
+    @contextlib.contextmanager
+    def attempt(self) -> Iterator[None]:
+        """Within a transaction, undo what is done here if it raises."""
+        self._db.execute("SAVEPOINT attempt")
+        try:
+            yield
+        except BaseException:
+            self._db.execute("ROLLBACK TO attempt")
+            raise
+        finally:
+            self._db.execute("RELEASE attempt")
+
+    def execute(self, statement: str, row: Iterable[Any] = ()) -> sqlite3.Cursor:
+        """Run one statement on the tables."""
+        return self._db.execute(statement, tuple(row))
+
+    @contextlib.contextmanager
+    def _mending(self) -> Iterator[None]:
+        """Turn sqlite's complaints into our own."""
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            raise StreamlearnError(
+                f"{self.path}: cannot be used ({error}); nothing of this batch was kept: free space, stop the other "
+                "process that holds it, or name another file"
+            ) from None
+        except sqlite3.DatabaseError as error:
+            raise StateError(f"{self.path}: is no store of a live run ({error}); name another file") from None
+
+    @property
+    def version(self) -> int:
+        """Changes whenever another process has written to the store."""
+        return int(self._db.execute("PRAGMA data_version").fetchone()[0])
+
+    # --- small facts
+
+    def kept(self, name: str) -> str | None:
+        """Return a fact about the run, None where there is none."""
+        row = self._db.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def keep(self, name: str, value: str) -> None:
+        """Keep a fact about the run."""
+        self._db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
+
+    def secret(self) -> Key:
+        """Return the run's secret key, made at its first use: after a restart all draws are the same.
+
+        Examples
+        --------
+        >>> from streamlearn.live import Store
+        >>> store = Store(":memory:")
+        >>> store.secret() == store.secret()
+        True
+        """
+        kept = self.kept("secret")
+        if kept is None:
+            with self.transaction():
+                kept = self.kept("secret")
+                if kept is None:
+                    kept = Key.generate().secret.hex()
+                    self.keep("secret", kept)
+        return Key(bytes.fromhex(kept))
+
+    # --- where in the source
+
+    def positions(self) -> dict[str, Position]:
+        """Return the last position processed, by partition."""
+        rows = self._db.execute("SELECT partition, position FROM positions").fetchall()
+        return {partition: msgspec.json.decode(position, type=Position) for partition, position in rows}
+
+    def advance(self, positions: Mapping[str, Position]) -> None:
+        """Move on to later positions."""
+        rows = [(partition, msgspec.json.encode(position)) for partition, position in positions.items()]
+        self._db.executemany("INSERT OR REPLACE INTO positions VALUES (?, ?)", rows)
+
+    def unacknowledged(self, messages: Iterable[Message]) -> set[Place]:
+        """Return the places of those messages that were processed and not yet acknowledged to their group."""
+        found = set()
+        for message in messages:
+            place = message.partition, message.position
+            row = (message.partition, msgspec.json.encode(message.position))
+            if self._db.execute(
+                "SELECT 1 FROM unacknowledged WHERE partition = ? AND position = ?", row
+            ).fetchone():
+                found.add(place)
+        return found
+
+    def await_acknowledgement(self, places: Iterable[Place]) -> None:
+        """Remember that a group's messages were processed, until they are acknowledged."""
+        rows = [(partition, msgspec.json.encode(position)) for partition, position in places]
+        self._db.executemany("INSERT OR IGNORE INTO unacknowledged VALUES (?, ?)", rows)
+
+    def acknowledged(self, places: Iterable[Place]) -> None:
+        """Forget messages that their group will not hand out again."""
+        rows = [(partition, msgspec.json.encode(position)) for partition, position in places]
+        self._db.executemany("DELETE FROM unacknowledged WHERE partition = ? AND position = ?", rows)
+
+    # --- agents
+
+    def session(self, key: str) -> bytes | None:
+        """Return the saved session of a key, None for a new one."""
+        row = self._db.execute("SELECT state FROM sessions WHERE key = ?", (key,)).fetchone()
+        return None if row is None else bytes(row[0])
+
+    def save_sessions(self, sessions: Iterable[tuple[str, bytes]]) -> None:
+        """Save sessions by their keys."""
+        self._db.executemany("INSERT OR REPLACE INTO sessions VALUES (?, ?)", sessions)
+
+    def sessions(self) -> Iterator[tuple[str, bytes]]:
+        """Iterate over all keys and their saved sessions, in the order of the keys."""
+        return iter(self._db.execute("SELECT key, state FROM sessions ORDER BY key"))
+
+    # --- what goes out
+
+    def send(self, messages: Iterable[tuple[Channel, str, str, bytes]]) -> None:
+        """Put (channel, id, key, payload) in the outbox."""
+        self._db.executemany("INSERT INTO outbox (channel, id, key, payload) VALUES (?, ?, ?, ?)", messages)
+
+    def unpublished(self, most: int) -> list[Outgoing]:
+        """Return the oldest messages of the outbox that are not known to be published."""
+        rows = self._db.execute(
+            "SELECT number, channel, id, key, payload FROM outbox WHERE number > ? ORDER BY number LIMIT ?",
+            (self._published, most),
+        )
+        return [Outgoing(*row) for row in rows]
+
+    def published(self, number: int) -> None:
+        """Take note that the outbox up to ``number`` is out. It is forgotten with the next transaction.
+
+        A process that is killed before publishes these messages again, under the same ids.
+        """
+        self._published = max(self._published, number)
+
+    def flush(self) -> None:
+        """Forget what was published, at once."""
+        with self.transaction():
+            pass
+
+    @contextlib.contextmanager
+    def publishing(self) -> Iterator[bool]:
+        """Be the only process that publishes from this store; False while another one does, which will see to it."""
+        if self.path == ":memory:":
+            yield True
+            return
+        import fcntl  # noqa: PLC0415 - POSIX only
+
+        with open(f"{self.path}-publishing", "a", opener=_private) as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                yield False
+            else:
+                yield True
+
+    def _forget_published(self) -> None:
+        if self._published:
+            self._db.execute("DELETE FROM outbox WHERE number <= ?", (self._published,))
+
+    # --- counts
+
+    def count(self, counts: Mapping[str, int]) -> None:
+        """Add to counters."""
+        self._db.executemany(
+            "INSERT INTO counters VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET count = count + excluded.count",
+            counts.items(),
+        )
+
+    def counters(self) -> dict[str, int]:
+        """Return all counters by name."""
+        return dict(self._db.execute("SELECT name, count FROM counters ORDER BY name").fetchall())
+
+    def spend(self, answers: Mapping[tuple[str, int, float], int]) -> None:
+        """Write into the ledger how often each (mechanism, round) of a price ε was answered."""
+        rows = [
+            (mechanism, number, epsilon, count) for (mechanism, number, epsilon), count in answers.items()
+        ]
+        self._db.executemany(
+            "INSERT INTO ledger VALUES (?, ?, ?, ?) "
+            "ON CONFLICT (mechanism, round) DO UPDATE SET answers = answers + excluded.answers",
+            rows,
+        )
+
+    def ledger(self) -> list[tuple[str, int, float, int]]:
+        """Return (mechanism, round, ε of one answer, answers), in order."""
+        return self._db.execute(
+            "SELECT mechanism, round, epsilon, answers FROM ledger ORDER BY mechanism, round"
+        ).fetchall()
+
+    # --- ends
+
+    def copy(self) -> Store:
+        """Return a copy in memory, to try things on."""
+        other = Store(":memory:")
+        self._db.backup(other._db)
+        other.run = self.run
+        return other
+
+    def close(self) -> None:
+        """Forget what was published, and close the file."""
+        with contextlib.suppress(StreamlearnError):
+            self.flush()
+        self._db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+def _opened(path: str) -> sqlite3.Connection:
+    if path != ":memory:":
+        try:  # made by us first, so that nobody else can ever read it
+            os.close(_private(path, os.O_CREAT | os.O_RDWR))
+        except (OSError, ValueError) as error:
+            raise StreamlearnError(f"{path}: cannot be opened ({error}); choose a writable place") from None
+    return sqlite3.connect(path, isolation_level=None, timeout=PATIENCE, check_same_thread=False)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
