@@ -24,7 +24,6 @@ from __future__ import annotations
 import abc
 import copy
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import msgspec
@@ -127,6 +126,7 @@ class Stopper(Agent):
         self.horizon = len(cases)
         self.round = 1
         self.stopped = False
+        self._plan: list[ReportingPlan] = []  # filled when first asked for, and shared by all clones
 
     @property
     @abc.abstractmethod
@@ -142,10 +142,12 @@ class Stopper(Agent):
     def _channel(self, round: int) -> Channel:  # noqa: A002 - the field's own word
         """Return the channel of one round in 1..n."""
 
-    @cached_property
+    @property
     def plan(self) -> ReportingPlan:
         """The channels of all rounds: what clients need, public before anybody arrives."""
-        return ReportingPlan([self._channel(i) for i in range(1, self.horizon + 1)])
+        if not self._plan:
+            self._plan.append(ReportingPlan([self._channel(i) for i in range(1, self.horizon + 1)]))
+        return self._plan[0]
 
     @property
     def channel(self) -> Channel:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import bisect
 import threading
 import time
 from collections.abc import Callable
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, Self, TypeVar
 
 from streamlearn import telemetry
 from streamlearn.errors import BrokerError
@@ -21,6 +22,39 @@ FIRST_PAUSE: Final = 0.1
 LONGEST_PAUSE: Final = 10.0
 """Seconds between two attempts to reach a broker: doubled each time, and jittered."""
 T = TypeVar("T")
+
+
+class Durations(NamedTuple):
+    """How long batches took, as a histogram. It never changes, a later one takes its place: any thread may read it.
+
+    Parameters
+    ----------
+    counts
+        How many took at most as long as each of :attr:`bounds`, and more than the one before; the last are longer.
+    total
+        Seconds of all together.
+
+    Examples
+    --------
+    >>> from streamlearn.live.pump import Durations
+    >>> took = Durations().plus(0.003).plus(0.005).plus(60.0)
+    >>> took.counts, took.total
+    ((0, 2, 0, 0, 0, 0, 0, 0, 0, 1), 60.008)
+    """
+
+    counts: tuple[int, ...] = (0,) * 10
+    total: float = 0.0
+
+    @property
+    def bounds(self) -> tuple[float, ...]:
+        """Upper bounds in seconds, of all counts but the last."""
+        return (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 2.0, 10.0)
+
+    def plus(self, seconds: float) -> Self:
+        """Return the histogram after one more batch."""
+        place = bisect.bisect_left(self.bounds, seconds)
+        counts = (*self.counts[:place], self.counts[place] + 1, *self.counts[place + 1 :])
+        return self._replace(counts=counts, total=self.total + seconds)
 
 
 class Pump:
@@ -40,12 +74,20 @@ class Pump:
 
     Attributes
     ----------
+    running
+        Whether :meth:`run` is at work: it is over once the store fails.
     connected
-        Whether the last call of a broker went well.
+        Whether the source is started and the last call of a broker went well.
     lag
         Messages known to wait in the source; None where that is unknown.
     started, last_batch
         When the run and its last batch began, in seconds of ``time.time``.
+    turned
+        When the loop last turned, in seconds of ``time.monotonic``.
+    messages
+        Messages taken in since the start, whatever became of them.
+    took
+        How long its batches took, from the first message to the commit.
 
     Examples
     --------
@@ -66,9 +108,12 @@ class Pump:
         self.source = source
         self.sinks = {"decision": sink, "dead": dead}
         self.batch = batch
-        self.connected = False
+        self.running = self.connected = False
         self.lag: int | None = None
         self.started = self.last_batch = time.time()
+        self.turned = time.monotonic()
+        self.messages = 0
+        self.took = Durations()
         self._stop = threading.Event()
         self._jitter = Key.generate()
         self._attempts = 0
@@ -87,11 +132,13 @@ class Pump:
             If the store cannot be written, or a broker refuses for good. What was committed stays.
         """
         telemetry.emit(telemetry.LIVE_STARTED, run=self.runner.store.run, kind=self.runner.kind)
+        self.running = True
         try:
             self._reach(self._publish)  # what a run before this one could not
             while not (self._stop.is_set() or self.source.ended):
                 self._round()
         finally:
+            self.running = False
             self.source.close()
             for sink in self.sinks.values():
                 sink.close()
@@ -102,10 +149,16 @@ class Pump:
         messages = self._reach(self._fetch)
         if messages:
             self.last_batch = time.time()
-            self.runner.process(messages)
+            self._process(messages)
             self._reach(self._publish)
             self._reach(lambda: self._acknowledge(messages))
             self.lag = self._reach(self.source.lag)
+
+    def _process(self, messages: list[Message]) -> None:
+        began = time.perf_counter()
+        self.runner.process(messages)
+        self.took = self.took.plus(time.perf_counter() - began)
+        self.messages += len(messages)
 
     def _fetch(self) -> list[Message]:
         if self._broken:
@@ -138,6 +191,7 @@ class Pump:
     def _reach(self, call: Callable[[], T]) -> T | None:
         """Call a broker until it answers; None if :meth:`stop` was called first."""
         while True:
+            self.turned = time.monotonic()
             try:
                 answer = call()
             except BrokerError as error:
@@ -156,7 +210,7 @@ class Pump:
     def _back(self) -> None:
         if self._attempts:
             telemetry.emit(telemetry.LIVE_BROKER_BACK, attempts=self._attempts)
-        self.connected = True
+        self.connected = not self._broken
         self._attempts = 0
 
     def _pause(self) -> float:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, Self
 
 import msgspec
 
@@ -19,6 +20,7 @@ from streamlearn.live.messages import (
     Position,
     Reader,
     ReportMessage,
+    StopDecision,
     message_id,
 )
 from streamlearn.live.sessions import Notes, PredictorSession, Session, StopperSession, kind_of
@@ -27,6 +29,8 @@ from streamlearn.live.store import Place, Store
 MOST_AGENTS: Final = 10_000
 MOST_OPEN: Final = 1_000
 REMEMBERED: Final = 1_000_000
+PASSED_ON: Final = (MessageError, sqlite3.Error, MemoryError)
+"""What is not the agent's fault, so that no message is buried for it."""
 
 
 class Runner:
@@ -54,6 +58,10 @@ class Runner:
         ``"stopper"`` or ``"predictor"``.
     totals
         Counters and answers of the whole run, as far as this process knows.
+    summary
+        The same in short, for other threads to read at any time.
+    guarantee
+        What its agents promise.
 
     Raises
     ------
@@ -98,14 +106,17 @@ class Runner:
         self.store = store
         self.most_agents = most_agents
         self.most_open = most_open
+        self.key_field = key_field
         probe = agent_factory("")
         self.kind = kind_of(probe)
+        self.guarantee = probe.guarantee
         self._read = Reader(ReportMessage if self.kind == "stopper" else ExampleMessage, key_field)
         self._events = Events(store, remember)
         self._sessions: OrderedDict[str, Session] = OrderedDict()
         self._version = store.version
         self._positions = store.positions()
         self.totals = Notes.of(store.counters(), store.ledger())
+        self.summary = Summary({}, {}, 0.0).plus(self.totals)
         self._claim(probe)
 
     def _claim(self, probe: Agent) -> None:
@@ -142,6 +153,7 @@ class Runner:
             work = self._attempted(batch, careful=True)
         self._positions |= work.positions
         self.totals.add(work.notes)
+        self.summary = self.summary.plus(work.notes)
         self._make_room()
         return work.decisions
 
@@ -196,13 +208,13 @@ class Runner:
     def _take(self, message: Message, work: _Work) -> None:
         key, read = self._read(message)
         session = self._session(key)
-        work.touched[key] = None
         try:
             work.decisions.extend(session.take(read, work.notes))
-        except MessageError:
+        except PASSED_ON:
             raise
         except Exception as error:
             raise _PoisonedError from error
+        work.touched[key] = None
 
     def _take_carefully(self, message: Message, work: _Work) -> None:
         """Take a message, leaving no trace of one that an agent cannot take. Slower: every session is saved before."""
@@ -212,7 +224,7 @@ class Runner:
         try:
             with self.store.attempt():
                 decisions = list(session.take(read, notes))
-        except MessageError:
+        except PASSED_ON:
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, the next message is another person's
             self._sessions[key] = self._begun(key, before)
@@ -243,6 +255,8 @@ class Runner:
     def _commit(self, work: _Work) -> None:
         """Write down all that a batch has changed; the transaction ends after it."""
         store, encode = self.store, msgspec.json.encode
+        if taken := sum(isinstance(it, StopDecision) and it.take for it in work.decisions):
+            work.notes.counts["taken"] = taken
         store.save_sessions((key, self._sessions[key].dump()) for key in work.touched)
         store.advance(work.positions)
         store.await_acknowledgement(work.unordered)
@@ -255,6 +269,42 @@ class Runner:
     def _make_room(self) -> None:
         while len(self._sessions) > self.most_agents:
             self._sessions.popitem(last=False)
+
+
+class Summary(NamedTuple):
+    """The totals of a run in short. A summary never changes, a later one takes its place: so any thread may read it.
+
+    Parameters
+    ----------
+    counts
+        Counters, by name.
+    answers
+        Answers that spent privacy, by mechanism.
+    epsilon
+        The most ε that one of them spent; 0 before the first.
+
+    Examples
+    --------
+    >>> from streamlearn.live.runner import Summary
+    >>> from streamlearn.live.sessions import Notes
+    >>> notes = Notes.of({"reports": 3}, [("plan", 1, 0.5, 2), ("plan", 2, 1.0, 1)])
+    >>> Summary({}, {}, 0.0).plus(notes)
+    Summary(counts={'reports': 3}, answers={'plan': 3}, epsilon=1.0)
+    """
+
+    counts: dict[str, int]
+    answers: dict[str, int]
+    epsilon: float
+
+    def plus(self, notes: Notes) -> Self:
+        """Return the summary after what else was noted."""
+        counts, answers, most = self.counts.copy(), self.answers.copy(), self.epsilon
+        for name, count in notes.counts.items():
+            counts[name] = counts.get(name, 0) + count
+        for (mechanism, _, epsilon), count in notes.answers.items():
+            answers[mechanism] = answers.get(mechanism, 0) + count
+            most = max(most, epsilon)
+        return self._replace(counts=counts, answers=answers, epsilon=most)
 
 
 class _Work:

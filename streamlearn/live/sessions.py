@@ -180,22 +180,22 @@ class StopperSession(Session):
         agent = self._agent
         number, event_id = message.round, message.event_id
         if number > agent.horizon:
-            raise MessageError(f"round {number} is past the horizon, {agent.horizon}")
+            raise MessageError(f"round is past the horizon, {agent.horizon}")
         if number < agent.round:
             place = number - agent.round + len(self._ids)
             if place >= 0 and self._ids[place] != event_id:
-                raise MessageError(f"round {number} was answered before, by another event")
+                raise MessageError("its round was answered before, by another event")
             notes.counts["duplicates"] += 1
             return
         known = self._early.get(number)
         if known is not None:
             if known != (message.bit, event_id):
-                raise MessageError(f"round {number} was answered before, by another event")
+                raise MessageError("its round was answered before, by another event")
             notes.counts["duplicates"] += 1
             return
         if number > agent.round + MOST_AHEAD:
             raise MessageError(
-                f"round {number} is more than {MOST_AHEAD} ahead of round {agent.round}, which is awaited"
+                f"round is more than {MOST_AHEAD} ahead of round {agent.round}, which is awaited"
             )
         _check_bit(message, agent)
         self._early[number] = message.bit, event_id
@@ -206,7 +206,7 @@ def _check_bit(message: ReportMessage, agent: Stopper) -> None:
     """Refuse at once what the agent would refuse when its round comes."""
     case = agent.cases[message.round - 1]
     if case != "ask" and message.bit != (case == "accept"):
-        raise MessageError(f"the channel of round {message.round} is constant and the report says otherwise")
+        raise MessageError("the channel of its round is constant and the report says otherwise")
 
 
 class PredictorSaved(msgspec.Struct, forbid_unknown_fields=True):

@@ -89,9 +89,9 @@ class Store:
             self._db = _opened(self.path)
         try:
             with self._mending():
+                schema.bring_up_to_date(self._db, self.path)  # first: another program's file is left as it is
                 self._db.execute("PRAGMA journal_mode = WAL")
                 self._db.execute(f"PRAGMA synchronous = {durability}")
-                schema.bring_up_to_date(self._db, self.path)
                 self.run = self._named(run)
         except BaseException:
             self._db.close()
@@ -128,14 +128,10 @@ class Store:
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield
-            except BaseException:
-                self._db.execute("ROLLBACK")
-                raise
-            try:
                 self._forget_published()
                 self._db.execute("COMMIT")
             except BaseException:
-                with contextlib.suppress(sqlite3.Error):
+                if self._db.in_transaction:  # a full disk ends it at once
                     self._db.execute("ROLLBACK")
                 raise
 

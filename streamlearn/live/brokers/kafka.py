@@ -1,0 +1,452 @@
+"""Kafka, by confluent-kafka: topics' partitions read from stored offsets on, and an idempotent producer."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final
+
+from streamlearn.errors import BrokerError, MissingExtraError, ParameterError, StreamlearnError
+from streamlearn.live.messages import Message, Position
+from streamlearn.live.store import Outgoing
+
+if TYPE_CHECKING:
+    import confluent_kafka
+
+PATIENCE: Final = 5.0
+"""Seconds to wait for a broker's answer to a question about a topic."""
+REFRESH: Final = 30.0
+"""Seconds between two looks for new partitions."""
+TOPIC_PATIENCE: Final = 10.0
+"""Seconds that a topic may be missing: a new one is not known to all brokers at once."""
+DELIVERY: Final = 10.0
+"""Seconds for a message to reach its broker; then all are published again."""
+UNKNOWN_TOPIC: Final = frozenset({"UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC", "_UNKNOWN_PARTITION"})
+REFUSALS: Final = {
+    "_AUTHENTICATION": "check the credentials in settings",
+    "SASL_AUTHENTICATION_FAILED": "check the credentials in settings",
+    "_SSL": "check the certificates in settings",
+    "CLUSTER_AUTHORIZATION_FAILED": "let this user produce idempotently",
+    "TOPIC_AUTHORIZATION_FAILED": "let this user use the topic",
+    "TOPIC_EXCEPTION": "a topic's name is letters, digits, '.', '_' and '-'",
+    "MSG_SIZE_TOO_LARGE": "raise the topic's max.message.bytes",
+    "POLICY_VIOLATION": "ask who runs the cluster what its policy is",
+} | dict.fromkeys(UNKNOWN_TOPIC, "create the topic first")
+"""Errors that trying again does not mend, and what does."""
+OFFSET: Final = re.compile("[0-9]{1,18}")
+LOG: Final = logging.getLogger(__name__)
+LOG.addHandler(logging.NullHandler())  # the client's own lines: nowhere, unless the program says where
+
+
+class Source:
+    """The partitions of topics, each a strictly ordered log. Never joins a consumer group, and commits nothing.
+
+    Positions live in the store. Partitions that are added to a topic later are found within 30 seconds, and read
+    from their beginning. A message's Kafka key, if it is UTF-8, serves where the JSON names no key. A tombstone is a
+    message that cannot be used.
+
+    Parameters
+    ----------
+    servers
+        ``host:port[,host:port]``, some of the cluster's brokers.
+    topics
+        Their names.
+    begin
+        Where partitions without a stored position start: ``"beginning"``, ``"end"``, or an offset in digits. Where
+        the end is, is asked once; a process that ends before its first message asks again when it is restarted.
+    settings
+        Further settings of librdkafka: ``security.protocol``, ``sasl.username``, ... Never printed.
+
+    Raises
+    ------
+    ParameterError
+        If there is no topic, or ``begin`` or a setting cannot be used.
+    MissingExtraError
+        If confluent-kafka is not installed.
+
+    Examples
+    --------
+    >>> from confluent_kafka import Producer
+    >>> from streamlearn.live.brokers import kafka
+    >>> mock = Producer({"bootstrap.servers": "-", "test.mock.num.brokers": 1, "log_level": 0})  # a cluster for tests
+    >>> servers = ",".join(str(broker) for broker in mock.list_topics().brokers.values()).split("/")[0]
+    >>> mock.produce("reports", b'{"round": 1, "bit": 0}', key="job 1", partition=0)
+    >>> mock.flush()
+    0
+    >>> source = kafka.Source(servers, ["reports"])
+    >>> source.start({})
+    >>> source.fetch(10, patience=10.0)
+    [Message(partition='reports/0', position=(0,), data=b'{"round": 1, "bit": 0}', key='job 1', ordered=True)]
+    >>> source.close()
+    """
+
+    ended = False
+    shared = False
+
+    def __init__(
+        self,
+        servers: str,
+        topics: Sequence[str],
+        *,
+        begin: str = "beginning",
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
+        if isinstance(topics, str) or not topics:
+            raise ParameterError("topics must be a list of at least one name")
+        if begin not in {"beginning", "end"} and not OFFSET.fullmatch(begin):
+            raise ParameterError(f"begin must be 'beginning', 'end' or an offset in digits, got {begin!r}")
+        self._kafka = _client()
+        self.servers = servers
+        self.topics = tuple(dict.fromkeys(topics))
+        self.begin = begin
+        self._configuration = {
+            "group.id": "streamlearn",  # the client wants one; nobody joins it
+            "queued.max.messages.kbytes": "16384",  # fetched ahead: all the memory that waiting messages take
+            "fetch.queue.backoff.ms": "20",  # a full second by default once that is full
+            **(settings or {}),
+            "bootstrap.servers": servers,
+            "enable.auto.commit": False,
+            "auto.offset.reset": "error",  # what expired unread must not be passed over in silence
+            "error_cb": self._noticed,
+        }
+        self._consumer: confluent_kafka.Consumer | None = None
+        self._trouble: confluent_kafka.KafkaError | None = None
+        self._names: dict[tuple[str, int], str] = {}
+        self._starts: dict[tuple[str, int], int] = {}
+        self._started = False
+        self._missing_since: dict[str, float] = {}
+        self._next_refresh = 0.0
+        _made(self._kafka.Consumer, self._configuration, settings).close()  # a wrong setting is seen at once
+
+    def start(self, positions: Mapping[str, Position]) -> None:
+        """Connect, anew after a loss, to go on after these positions; partitions not named start where told.
+
+        Raises
+        ------
+        BrokerError
+            If no broker answers, or a topic is not known yet.
+        StreamlearnError
+            If a topic does not exist, or the brokers refuse this user.
+        """
+        self.close()
+        self._names.clear()
+        self._trouble = None
+        self._consumer = _made(self._kafka.Consumer, self._configuration)
+        found = self._look()
+        for place in found:
+            stored = positions.get(self._names[place])
+            if stored is not None:
+                self._starts[place] = stored[0] + 1
+            elif place not in self._starts:
+                # One that appears after the first start is new: nothing of it was there to be left out.
+                self._starts[place] = self._kafka.OFFSET_BEGINNING if self._started else self._first(place)
+        self._started = True
+        self._assign(found)
+
+    def fetch(self, most: int, patience: float) -> list[Message]:
+        """Return the next messages, at most ``most``; wait ``patience`` seconds for the first.
+
+        Raises
+        ------
+        BrokerError
+            If no broker can be reached.
+        StreamlearnError
+            If messages expired unread, a topic is gone, or the brokers refuse this user.
+        """
+        consumer = self._connected()
+        if time.monotonic() >= self._next_refresh:
+            self._refresh()
+        taken = consumer.consume(most, 0.0)
+        if not taken and (taken := consumer.consume(1, patience)):
+            taken += consumer.consume(most - 1, 0.0)
+        if not taken and self._trouble is not None:
+            raise self._broken(self._trouble)
+        return [message for it in taken if (message := self._message(it)) is not None]
+
+    def acknowledge(self, messages: Sequence[Message]) -> None:
+        """Do nothing: the store knows where to go on."""
+
+    def lag(self) -> int | None:
+        """Return how many messages wait, as of the last fetch; gaps in the offsets count too."""
+        consumer = self._connected()
+        lag = 0
+        for it in consumer.position([self._kafka.TopicPartition(*place) for place in self._names]):
+            low, high = consumer.get_watermark_offsets(it, cached=True)
+            if high < 0:
+                return None
+            start = self._starts[it.topic, it.partition]
+            lag += max(0, high - max(0, low, it.offset, start))
+        return lag
+
+    def close(self) -> None:
+        """Disconnect. Never raises."""
+        if self._consumer is not None:
+            with contextlib.suppress(self._kafka.KafkaException, RuntimeError):
+                self._consumer.close()
+            self._consumer = None
+
+    # --- partitions
+
+    def _look(self) -> list[tuple[str, int]]:
+        """Return those partitions of the topics that were not known, and give them names."""
+        self._next_refresh = time.monotonic() + REFRESH
+        found = [(topic, number) for topic in self.topics for number in sorted(self._partitions(topic))]
+        new = [place for place in found if place not in self._names]
+        self._names |= {place: f"{place[0]}/{place[1]}" for place in new}
+        return new
+
+    def _partitions(self, topic: str) -> list[int]:
+        try:
+            known = self._connected().list_topics(topic, timeout=PATIENCE).topics[topic]
+        except self._kafka.KafkaException as error:
+            self._connected().poll(0.0)  # lets the client say why
+            raise self._broken(self._trouble or error.args[0]) from None
+        if known.error is None:
+            self._missing_since.pop(topic, None)
+            return list(known.partitions)
+        if known.error.name() in UNKNOWN_TOPIC:
+            since = self._missing_since.setdefault(topic, time.monotonic())
+            if time.monotonic() - since < TOPIC_PATIENCE:
+                raise BrokerError(f"Kafka at {self.servers} does not know the topic {topic!r} yet")
+        raise self._broken(known.error, topic)
+
+    def _first(self, place: tuple[str, int]) -> int:
+        """Return where a partition that nothing is stored of starts."""
+        if self.begin == "beginning":
+            return int(self._kafka.OFFSET_BEGINNING)
+        if self.begin == "end":
+            return self._kept(place)[1]
+        return int(self.begin)
+
+    def _kept(self, place: tuple[str, int]) -> tuple[int, int]:
+        """Ask for the first offset that the broker keeps of a partition, and for the next one to come."""
+        try:
+            return self._connected().get_watermark_offsets(
+                self._kafka.TopicPartition(*place), timeout=PATIENCE
+            )
+        except self._kafka.KafkaException as error:
+            raise self._broken(error.args[0], self._names[place]) from None
+
+    def _refresh(self) -> None:
+        new = self._look()
+        self._starts |= dict.fromkeys(new, self._kafka.OFFSET_BEGINNING)
+        self._assign(new)
+
+    def _assign(self, places: list[tuple[str, int]]) -> None:
+        if places:
+            self._connected().incremental_assign(
+                [self._kafka.TopicPartition(*place, self._starts[place]) for place in places]
+            )
+
+    # --- messages and errors
+
+    def _message(self, it: confluent_kafka.Message) -> Message | None:
+        error = it.error()
+        if error is not None:
+            self._check(error, it)
+            return None
+        place: Any = it.topic(), it.partition()
+        offset: Any = it.offset()
+        key = it.key()
+        return Message(
+            self._names[place], (offset,), it.value() or b"", None if key is None else _decoded(key)
+        )
+
+    def _check(self, error: confluent_kafka.KafkaError, it: confluent_kafka.Message) -> None:
+        """Raise what stops the reading; complaints about the group that nobody joins do not."""
+        if error.name() == "_AUTO_OFFSET_RESET":
+            raise self._lost(error, it)
+        if not error.name().startswith(("GROUP_", "_PARTITION_EOF")):
+            raise self._broken(error, it.topic())
+
+    def _lost(self, error: confluent_kafka.KafkaError, it: confluent_kafka.Message) -> StreamlearnError:
+        """Return why a partition cannot be read on from an offset."""
+        place: Any = it.topic(), it.partition()
+        offset: Any = it.offset()
+        name = self._names[place]
+        low, high = self._kept(place)
+        if offset < 0 or low <= offset <= high:  # where it begins could not be asked
+            return self._broken(error, name)
+        return StreamlearnError(
+            f"{name}: offset {offset} is the next to read, and the broker has {low} up to {high}, not included; "
+            "messages expired unread, or the topic was made anew. To go on without them, call "
+            f"store.advance({{{name!r}: ({low - 1},)}}) within store.transaction(), or name another store"
+        )
+
+    def _noticed(self, error: confluent_kafka.KafkaError) -> None:
+        """Take note of what the client says by the way; single connections come and go."""
+        if (
+            error.fatal()
+            or error.name() in REFUSALS
+            or (self._trouble is None and error.name() == "_ALL_BROKERS_DOWN")
+        ):
+            self._trouble = error
+
+    def _broken(self, error: confluent_kafka.KafkaError, where: str | None = None) -> StreamlearnError:
+        return _translated(self._kafka, error, f"Kafka at {self.servers}" + (f", {where}" if where else ""))
+
+    def _connected(self) -> confluent_kafka.Consumer:
+        if self._consumer is None:
+            raise BrokerError("not started")
+        return self._consumer
+
+
+class Sink:
+    """A topic, written by an idempotent producer; messages of one key go to one partition, in order.
+
+    Every message carries its id in the header ``id``. Within a process none is doubled while its broker can be
+    reached within ten seconds; after a crash, or a longer break, the last ones may be there twice, under the same id.
+
+    Parameters
+    ----------
+    servers
+        ``host:port[,host:port]``, some of the cluster's brokers.
+    topic
+        Its name.
+    settings
+        Further settings of librdkafka. Never printed. Keys are spread over partitions as Java's client does, unless
+        ``partitioner`` says otherwise.
+
+    Raises
+    ------
+    ParameterError
+        If a setting cannot be used.
+    MissingExtraError
+        If confluent-kafka is not installed.
+
+    Examples
+    --------
+    >>> from streamlearn.live import Outgoing
+    >>> from streamlearn.live.brokers import kafka
+    >>> sink = kafka.Sink("-", "decisions", {"test.mock.num.brokers": "1"})  # a cluster of its own, for tests
+    >>> sink.publish([Outgoing(1, "decision", "0f", "job 1", b'{"take": true}')])
+    >>> sink.close()
+    """
+
+    def __init__(self, servers: str, topic: str, settings: Mapping[str, str] | None = None) -> None:
+        self._kafka = _client()
+        self.servers = servers
+        self.topic = topic
+        milliseconds = str(round(1000 * DELIVERY))
+        self._configuration = {
+            "partitioner": "murmur2_random",
+            "message.timeout.ms": milliseconds,
+            "topic.metadata.propagation.max.ms": str(
+                round(500 * DELIVERY)
+            ),  # a missing topic is seen in time
+            **(settings or {}),
+            "bootstrap.servers": servers,
+            "enable.idempotence": True,
+            "acks": "all",
+            "delivery.report.only.error": True,
+            "error_cb": self._noticed,
+        }
+        self._trouble: confluent_kafka.KafkaError | None = None
+        self._producer: confluent_kafka.Producer | None = _made(
+            self._kafka.Producer, self._configuration, settings
+        )
+
+    def publish(self, messages: Sequence[Outgoing]) -> None:
+        """Publish messages in order; return when the broker has them all.
+
+        Raises
+        ------
+        BrokerError
+            If not all are known to be there; any of them may be.
+        StreamlearnError
+            If the topic does not exist, or the brokers refuse.
+        """
+        if self._producer is None:
+            self._producer = _made(self._kafka.Producer, self._configuration)
+        self._trouble = None
+        failed: list[confluent_kafka.KafkaError] = []
+
+        def reported(error: confluent_kafka.KafkaError | None, _: confluent_kafka.Message) -> None:
+            if error is not None:
+                failed.append(error)
+
+        for message in messages:
+            self._produce(self._producer, message, reported)
+        while self._producer.flush(1.0):
+            pass  # every message is reported in time, one way or the other
+        if failed:
+            self._producer = None  # begin anew: after some errors it would send nothing more
+            raise self._refused(failed[0])
+
+    def close(self) -> None:
+        """Disconnect. Never raises."""
+        self._producer = None
+
+    def _produce(
+        self,
+        producer: confluent_kafka.Producer,
+        message: Outgoing,
+        reported: Callable[[confluent_kafka.KafkaError | None, confluent_kafka.Message], None],
+    ) -> None:
+        """Queue a message."""
+        while True:
+            try:
+                producer.produce(
+                    self.topic, message.payload, message.key, -1, reported, headers=[("id", message.id)]
+                )
+            except BufferError:  # its queue is full
+                producer.poll(0.1)
+            except self._kafka.KafkaException as error:
+                self._producer = None
+                raise self._refused(error.args[0]) from None
+            else:
+                return
+
+    def _refused(self, error: confluent_kafka.KafkaError) -> StreamlearnError:
+        where = f"Kafka at {self.servers}, topic {self.topic!r}"
+        return _translated(self._kafka, self._trouble or error, where)
+
+    def _noticed(self, error: confluent_kafka.KafkaError) -> None:
+        """Take note of a refusal: the messages themselves only time out."""
+        if error.name() in REFUSALS:
+            self._trouble = error
+
+
+def _client() -> ModuleType:
+    try:
+        import confluent_kafka  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise MissingExtraError(
+            "Kafka needs confluent-kafka;"
+            ' install streamlearn with its extra "kafka" (in a checkout: pip install ".[kafka]")'
+        ) from None
+    return confluent_kafka
+
+
+def _made(kind: Any, configuration: Mapping[str, Any], settings: Mapping[str, str] | None = None) -> Any:
+    """Return a client. What the client says about a setting may quote its value, so only the name is passed on."""
+    try:
+        return kind(dict(configuration), logger=LOG)
+    except Exception as error:
+        if type(error).__name__ not in {"KafkaException", "ValueError", "TypeError"}:
+            raise
+        given = list(settings or {})
+        named = [name for name in given if name in str(error)] or given
+    raise ParameterError(
+        f"settings cannot be used: {', '.join(map(repr, named))}; see librdkafka's CONFIGURATION.md for names and values"
+    )
+
+
+def _decoded(key: bytes) -> str | None:
+    try:
+        return key.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _translated(kafka: ModuleType, error: confluent_kafka.KafkaError, where: str) -> StreamlearnError:
+    """Return an error of ours. The client's own text may say more than it should, its code does not."""
+    said = kafka.KafkaError(error.code()).str()
+    remedy = REFUSALS.get(error.name())
+    return (
+        BrokerError(f"{where}: {said}") if remedy is None else StreamlearnError(f"{where}: {said}; {remedy}")
+    )

@@ -1,0 +1,244 @@
+"""The pump: nothing leaves before it is committed, brokers may come and go, and what was decided gets out."""
+
+from __future__ import annotations
+
+import io
+import threading
+
+import livestreams
+import pytest
+import structlog
+from structlog.testing import capture_logs
+
+from streamlearn.errors import BrokerError, StreamlearnError
+from streamlearn.live import Message, Pump, Runner, Sink, Source, Store, pump
+from streamlearn.live.brokers import pipe
+
+
+@pytest.fixture(autouse=True)
+def _no_pauses(monkeypatch):
+    monkeypatch.setattr(pump, "FIRST_PAUSE", 0.0)
+
+
+class ListSource:
+    """Messages of a list; a call fails whenever ``failing`` says so."""
+
+    ended = False
+    shared = False
+
+    def __init__(self, messages, failing=lambda _: False):
+        self.messages = messages
+        self.failing = failing
+        self.place = None
+        self.log = []
+
+    def _call(self, name):
+        if self.failing(name):
+            self.log.append(f"{name} failed")
+            raise BrokerError("the broker is away")
+        self.log.append(name)
+
+    def start(self, positions):
+        self._call("start")
+        done = positions.get("log", (0,))
+        self.place = sum(message.position <= done for message in self.messages)
+
+    def fetch(self, most, patience):
+        assert patience > 0
+        self._call("fetch")
+        taken = self.messages[self.place : self.place + most]
+        self.place += len(taken)
+        self.ended = not taken
+        return taken
+
+    def acknowledge(self, messages):
+        self._call("acknowledge")
+        self.acknowledged = [message.position for message in messages]
+
+    def lag(self):
+        return len(self.messages) - self.place
+
+    def close(self):
+        self.log.append("close")
+
+
+class ListSink:
+    def __init__(self, failing=lambda _: False, before=lambda: None):
+        self.failing, self.before = failing, before
+        self.published = []
+        self.closed = False
+
+    def publish(self, messages):
+        self.before()
+        half = len(messages) // 2
+        self.published += messages[:half]
+        if self.failing("publish"):
+            raise BrokerError("the broker is away")
+        self.published += messages[half:]
+
+    def close(self):
+        self.closed = True
+
+
+def every(number):
+    """Every so many calls fail."""
+    calls = iter(range(1, 10**9))
+    return lambda _: next(calls) % number == 0
+
+
+def ids(sink):
+    """What a reader who knows duplicates by their ids finds, in the order of first appearance."""
+    return list(dict.fromkeys((it.id, it.payload) for it in sink.published))
+
+
+BODIES = livestreams.reports(30)
+WHOLE = [
+    (it.id, it.payload)
+    for it in livestreams.run_whole(livestreams.stopper, livestreams.numbered(BODIES)).unpublished(1000)
+]
+
+
+def new_pump(source, sink, dead=None, store=None, **options):
+    runner = Runner(livestreams.stopper, store or Store(":memory:", run="test"))
+    return Pump(runner, source, sink, dead or ListSink(), **options)
+
+
+@pytest.mark.parametrize("batch", [1, 7, 50])
+@pytest.mark.parametrize("rare", [3, 4, 7])
+def test_brokers_that_fail_lose_and_repeat_nothing(batch, rare):
+    sink = ListSink(every(rare))
+    source = ListSource(livestreams.numbered(BODIES), every(rare))
+    new_pump(source, sink, batch=batch).run()
+    assert ids(sink) == WHOLE
+    assert "fetch failed" in source.log
+    assert source.log[-1] == "close"
+    assert sink.closed
+
+
+def test_nothing_is_published_before_it_is_committed(tmp_path):
+    path = tmp_path / "run.db"
+    with Store(path, run="test") as store:
+
+        def batches_so_far():
+            return source.log.count("fetch")
+
+        seen = []
+
+        def before():
+            with Store(path) as other:
+                seen.append((other.positions()["log"][0], batches_so_far()))
+
+        sink = ListSink(before=before)
+        source = ListSource(livestreams.numbered(BODIES))
+        new_pump(source, sink, store=store, batch=10).run()
+    assert seen
+    assert all(position == min(10 * batches, len(BODIES)) for position, batches in seen)
+
+
+def test_what_a_killed_run_left_unpublished_goes_out_first():
+    store = Store(":memory:", run="test")
+    Runner(livestreams.stopper, store).process(livestreams.numbered(BODIES))
+    sink, source = ListSink(), ListSource([])
+    new_pump(source, sink, store=store).run()
+    assert ids(sink) == WHOLE
+    store.flush()
+    assert store.unpublished(1000) == []
+
+
+def test_dead_letters_have_a_sink_of_their_own():
+    sink, dead = ListSink(), ListSink()
+    source = ListSource(livestreams.numbered([*BODIES[:50], b"nonsense", *BODIES[50:]]))
+    new_pump(source, sink, dead, batch=9).run()
+    assert ids(sink) == WHOLE
+    (letter,) = dead.published
+    assert (letter.channel, letter.key) == ("dead", "log")
+
+
+def test_a_group_is_told_after_its_decisions_are_out():
+    messages = [livestreams.message(i, body, ordered=False) for i, body in enumerate(BODIES)]
+    sink = ListSink(before=lambda: source.log.append("publish"))
+    source = ListSource(messages)
+    source.shared = True
+    running = new_pump(source, sink, batch=50)
+    running.run()
+    assert source.log[:3] == ["start", "fetch", "publish"]
+    assert source.log.count("acknowledge") == -(-len(messages) // 50)
+    assert running.runner.store.unacknowledged(messages) == set()
+    assert source.acknowledged == [message.position for message in messages[-(len(messages) % 50) :]]
+
+
+def test_stop_ends_it_with_everything_published_even_while_a_broker_is_away():
+    away = threading.Event()
+    source = ListSource(livestreams.numbered(BODIES), lambda name: name == "fetch" and away.is_set())
+    source.fetch = blocking_after(source, away)
+    sink = ListSink()
+    running = new_pump(source, sink, batch=20)
+    thread = threading.Thread(target=running.run)
+    thread.start()
+    assert away.wait(timeout=30)
+    running.stop()
+    thread.join(timeout=30)
+    assert not thread.is_alive()
+    assert ids(sink) == WHOLE
+    assert not running.connected
+
+
+def blocking_after(source, away):
+    """Go away for good where the messages end."""
+    plain = source.fetch
+
+    def fetch(most, patience):
+        taken = plain(most, patience)
+        if not taken:
+            source.ended = False
+            away.set()
+            raise BrokerError("the broker is away")
+        return taken
+
+    return fetch
+
+
+def test_an_error_for_good_ends_the_run_and_is_told():
+    def refuse():
+        raise StreamlearnError("no such topic")
+
+    store = Store(":memory:", run="test")
+    source = ListSource(livestreams.numbered(BODIES))
+    with pytest.raises(StreamlearnError, match="no such topic"):
+        new_pump(source, ListSink(before=refuse), store=store).run()
+    assert source.log[-1] == "close"
+    assert len(store.unpublished(1000)) == len(WHOLE)
+
+
+def test_a_loss_is_told_once_and_the_return_too():
+    sink = ListSink()
+    failures = iter([False, False, True, True, True, *[False] * 10**4])
+    source = ListSource(livestreams.numbered(BODIES), lambda _: next(failures))
+    structlog.configure()
+    with capture_logs() as events:
+        new_pump(source, sink, batch=10).run()
+    names = [event["event"] for event in events]
+    assert names == ["live.started", "live.broker_lost", "live.broker_back", "live.stopped"]
+    assert events[1]["reason"] == "the broker is away"
+    assert events[2]["attempts"] == 3
+    assert events[3]["decisions"] == 30
+
+
+def test_pauses_double_up_to_a_bound_and_are_jittered(monkeypatch):
+    monkeypatch.setattr(pump, "FIRST_PAUSE", 0.1)
+    pauses = []
+    for _ in range(2):
+        running = new_pump(ListSource([]), ListSink())
+        pauses.append([running._pause() for _ in range(12)])
+    for several in pauses:
+        for attempt, pause in enumerate(several):
+            longest = min(10.0, 0.1 * 2**attempt)
+            assert longest / 2 <= pause <= longest
+    assert pauses[0] != pauses[1]
+
+
+def test_the_adapters_are_what_the_pump_needs():
+    assert isinstance(pipe.Source(io.BytesIO()), Source)
+    assert isinstance(pipe.Sink(io.BytesIO()), Sink)
+    assert isinstance(ListSource([]), Source)
+    assert Message("log", (1,), b"").ordered
