@@ -1,0 +1,60 @@
+"""Two hundred kills a broker, senders that repeat and shuffle: the same decisions, states and ledgers, exactly."""
+
+from __future__ import annotations
+
+import json
+
+import livefaults
+import livestreams
+import msgspec
+import pytest
+
+from streamlearn.live import Store
+
+KILLS = 200
+SENT = {
+    "stopper": livestreams.reports(300, seed=4),
+    "predictor": livestreams.examples(4, 200, seed=4),
+}
+
+
+def expected(kind):
+    """What an undisturbed run comes to: sessions, ledger, and (id, payload) of all decisions."""
+    store = livestreams.run_whole(livefaults.FACTORIES[kind], livestreams.numbered(SENT[kind]))
+    return agents(store), store.ledger(), sorted((it.id, it.payload) for it in store.unpublished(10**6))
+
+
+def agents(store):
+    """The agents' states; a session also remembers ids, in the order they came."""
+    return [(key, msgspec.json.decode(state)["agent"]) for key, state in store.sessions()]
+
+
+def check(kind, path, payloads, *, twice):
+    """Compare a run that was killed, and all that its sink holds, with the undisturbed one."""
+    published = [(json.loads(payload)["id"], payload) for payload in payloads]
+    states, ledger, decisions = expected(kind)
+    with Store(path) as store:
+        assert agents(store) == states
+        assert store.ledger() == ledger
+        assert store.unpublished(10) == []
+        assert "dead_letters" not in store.counters()
+    assert sorted(set(published)) == decisions
+    if not twice:
+        assert len(published) == len(decisions)
+
+
+@pytest.mark.parametrize("kind", SENT)
+def test_a_run_on_files_survives_kills(tmp_path, kind):
+    sent, decided, dead = (tmp_path / name for name in ("sent.jsonl", "decided.jsonl", "dead.jsonl"))
+    bodies = livefaults.troubled(SENT[kind], shuffle=kind == "stopper")
+    sent.write_bytes(b"".join(json.dumps(body).encode() + b"\n" for body in bodies))
+    cut = livefaults.survive(
+        kind,
+        store=str(tmp_path / "run.db"),
+        source=f"file:{sent}",
+        sink=f"file:{decided}",
+        dead=f"file:{dead}",
+        kills=KILLS,
+    )
+    assert cut >= KILLS
+    check(kind, tmp_path / "run.db", decided.read_bytes().splitlines(), twice=False)
