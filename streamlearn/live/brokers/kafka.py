@@ -432,7 +432,8 @@ def _made(kind: Any, configuration: Mapping[str, Any], settings: Mapping[str, st
         given = list(settings or {})
         named = [name for name in given if name in str(error)] or given
     raise ParameterError(
-        f"settings cannot be used: {', '.join(map(repr, named))}; see librdkafka's CONFIGURATION.md for names and values"
+        f"settings cannot be used: {', '.join(map(repr, named))}; "
+        "librdkafka's CONFIGURATION.md has all names and values"
     )
 
 
