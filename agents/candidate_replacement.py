@@ -17,6 +17,7 @@ from streamlearn.agents.candidate_state import (
     Memo,
     MistakeState,
     check_memo,
+    check_past,
     check_possible,
 )
 from streamlearn.agents.past import Past, View, own, typed
@@ -34,6 +35,7 @@ from streamlearn.planning import PaperPlan, Plan, candidate_plan
 from streamlearn.privacy import Guarantee
 from streamlearn.randomness import Key, checked_key
 from streamlearn.rounding import as_float
+from streamlearn.rounds import edited
 from streamlearn.selection import Candidate, Mistake, Scheme, Selector, scheme
 from streamlearn.state import register
 
@@ -140,16 +142,17 @@ class CandidateReplacementPredictor(OrderedPredictor[Memo | None]):
             token = typed(x)
             view = self._views.get(token)
         except Exception:  # noqa: BLE001 - a stranger's own hash or equality: no class knows such an instance
-            return View(None)
-        candidates = self._selector.candidates
+            return View(None, [])
         if view is None:
             if len(self._views) >= MOST_VIEWS:
                 self._views.clear()
-            known = self.hypotheses.knows(x)
-            view = self._views[token] = View(self.hypotheses.identity(x) if known else None)
-        if view.identity is not None and len(view.bits) < len(candidates):
-            view.bits += [bool(says(x)) for says in candidates[len(view.bits) :]]
+            view = self._views[token] = self._viewed(x)
         return view
+
+    def _viewed(self, x: Any) -> View:
+        if not self.hypotheses.knows(x):
+            return View(None, [])
+        return View(self.hypotheses.identity(x), [bool(says(x)) for says in self._selector.candidates])
 
     def _asked(self, memo: Memo | None) -> None:
         if memo is None:
@@ -182,6 +185,7 @@ class CandidateReplacementPredictor(OrderedPredictor[Memo | None]):
         """Choose the next candidates, as long as the newest one's batch is full."""
         while len(self._batch) >= self.plan.batch:
             self._selector.advance(self._batch, self.key)
+            self._views.clear()  # they lack the new candidate
             self._chosen += 1
             says = self._selector.candidate()
             self._adopt(self._chosen, says)
@@ -254,15 +258,29 @@ class CandidateReplacementPredictor(OrderedPredictor[Memo | None]):
         body = states.unpack(self, state, CandidateReplacementState)
         selector = self._scheme.from_plain(body.selector, self.plan.eta, self.plan.batch)
         chosen = len(selector.candidates) - 1
-        check_possible(body, self.plan, chosen)
         rounds = self._rounds_from(body.rounds)
-        past = Past.restored(self.plan.batch, body.past, self.hypotheses.identity)
+        for waiting in rounds.waiting:
+            self._check_known(waiting)
+        check_possible(body, self.plan, chosen, [waiting.memo for waiting in rounds.waiting])
+        past = Past.restored(self.plan.batch, body.past, self.hypotheses)
+        batch = [Mistake(m.sequence, instance_from_plain(m.x), m.y) for m in body.batch]
+        final = chosen == self.plan.candidates or selector.exhausted
+        check_past(past, batch, body.resolved, None if final else selector.candidate(), self.hypotheses)
         self._go_on_from(rounds)
         self._resolved = body.resolved
         self._selector, self._past, self._chosen = selector, past, chosen
         self._base, self._views = body.base, {}
         self._links = {link.number: Link(self._rule(link.number), self.key, link) for link in body.links}
-        self._batch = [Mistake(m.sequence, instance_from_plain(m.x), m.y) for m in body.batch]
+        self._batch = batch
+
+    def _check_known(self, waiting: Round[Memo | None]) -> None:
+        """Refuse a saved round of an unknown instance that is remembered as of a known one, or the other way round."""
+        if (waiting.memo is None) is self.hypotheses.knows(waiting.x):
+            raise edited(
+                "rounds.waiting.memo", "null where, and only where, rounds.waiting.x is unknown to the class"
+            )
+        if waiting.memo is not None and waiting.memo.answer is not waiting.answer:
+            raise edited("rounds.waiting.memo", "the same answer as rounds.waiting.answer")
 
     def _memo_to_plain(self, memo: Memo | None) -> Any:
         return None if memo is None else msgspec.to_builtins(memo)

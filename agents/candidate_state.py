@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import msgspec
 
-from streamlearn.agents.past import PastState
-from streamlearn.agents.replacement import LinkState
-from streamlearn.errors import StateError
+from streamlearn.agents.past import Past, PastState
+from streamlearn.agents.replacement import LinkState, check_counts
+from streamlearn.hypotheses import HypothesisClass
 from streamlearn.ordered import OrderedState
 from streamlearn.planning import Plan
+from streamlearn.rounds import edited
+from streamlearn.selection import Candidate, Mistake
 
 
 class Memo(msgspec.Struct, forbid_unknown_fields=True):
@@ -73,8 +76,21 @@ class CandidateReplacementState(msgspec.Struct, forbid_unknown_fields=True):
     selector: Any
 
 
-def check_possible(body: CandidateReplacementState, plan: Plan, chosen: int) -> None:
+def check_possible(
+    body: CandidateReplacementState, plan: Plan, chosen: int, waiting: Sequence[Memo | None]
+) -> None:
     """Refuse what no run that follows a plan, and has chosen so many candidates, can have saved.
+
+    Parameters
+    ----------
+    body
+        The state.
+    plan
+        The plan.
+    chosen
+        Candidates after the first.
+    waiting
+        What is remembered of the rounds whose labels have not taken effect.
 
     Raises
     ------
@@ -83,37 +99,72 @@ def check_possible(body: CandidateReplacementState, plan: Plan, chosen: int) -> 
     """
     rounds = body.rounds.asked - len(body.rounds.waiting)
     if not 0 <= body.resolved <= rounds:
-        raise _edited("resolved", f"between 0 and the {rounds} rounds whose labels have taken effect")
-    if chosen > plan.candidates:
-        raise _edited("selector", f"at most {plan.candidates} candidates after the first")
-    _check_links(body, plan, chosen)
-    times = [mistake.sequence for mistake in body.batch]
-    if (
-        len(times) >= plan.batch
-        or times != sorted({*times})
-        or not all(1 <= t <= body.resolved for t in times)
-    ):
-        raise _edited(
-            "batch", f"fewer than {plan.batch} mistakes in order, each of a round that was resolved"
+        raise edited(
+            "resolved", f"at most the {rounds} rounds that took effect by rounds.asked and rounds.waiting"
         )
-    if any(not 1 <= t <= body.resolved for seen in body.past.seen for first in seen.first for t in first):
-        raise _edited("past", f"times between 1 and {body.resolved}")
-
-
-def _check_links(body: CandidateReplacementState, plan: Plan, chosen: int) -> None:
+    if chosen > plan.candidates:
+        raise edited("selector", f"at most {plan.candidates} candidates after the first")
     numbers = [body.base, *(link.number for link in body.links)]
     if numbers != sorted({*numbers}) or not 0 <= numbers[0] <= numbers[-1] <= chosen:
-        raise _edited("links", f"replacements in order, between base >= 0 and {chosen}")
+        raise edited("links", f"replacements in order, above base and up to the {chosen} of selector")
+    pending = _pending(waiting, chosen)
     for link in body.links:
-        counted = min(link.asked, plan.delays[link.number - 1])
-        # Accepted at the last of the first D labels, and dropped where rejected: so accepted is never False.
-        if (
-            not 0 <= link.right <= link.resolved <= counted
-            or not link.asked <= body.rounds.asked
-            or link.accepted is False
-            or (link.accepted is True) is not (link.resolved == plan.delays[link.number - 1])
-        ):
-            raise _edited("links", "counts that a replacement can have")
+        indices = pending.get(link.number, [])
+        if indices != list(range(link.asked - len(indices) + 1, link.asked + 1)):
+            raise edited(
+                "memo", f"the last disagreements of replacement {link.number} that links.asked counts"
+            )
+        if link.accepted is False:
+            raise edited("links.accepted", "no rejected replacement")
+        check_counts(link, plan.delays[link.number - 1], len(indices), body.resolved)
+    if any(not 1 <= t <= body.resolved for seen in body.past.seen for first in seen.first for t in first):
+        raise edited("past.first", f"times between 1 and the {body.resolved} of resolved")
+
+
+def _pending(waiting: Sequence[Memo | None], chosen: int) -> dict[int, list[int]]:
+    """Return which disagreements of each replacement await their label."""
+    pending: dict[int, list[int]] = {}
+    for memo in waiting:
+        numbers = [number for number, _, _ in memo.disagreements] if memo else []
+        if numbers != sorted({*numbers}) or any(number > chosen for number in numbers):
+            raise edited("memo", f"replacements in order, up to the {chosen} of selector")
+        for number, index, _ in memo.disagreements if memo else []:
+            pending.setdefault(number, []).append(index)
+    return pending
+
+
+def check_past(
+    past: Past, batch: Sequence[Mistake], resolved: int, newest: Candidate | None, hypotheses: HypothesisClass
+) -> None:
+    """Refuse a past and a batch that do not fit.
+
+    Parameters
+    ----------
+    past, batch, resolved
+        As saved.
+    newest
+        The newest candidate; None where no further one can come, so that nothing is kept.
+    hypotheses
+        The class.
+
+    Raises
+    ------
+    StateError
+        If so.
+    """
+    if newest is None:
+        if len(past) or batch:
+            raise edited("past and batch", "nothing where selector can choose no more")
+        return
+    if past.rounds != resolved:
+        raise edited("past.counts", f"the {resolved} rounds of resolved")
+
+    def described(mistake: Mistake) -> tuple[int, Hashable, bool]:
+        known = hypotheses.knows(mistake.x)
+        return mistake.sequence, hypotheses.identity(mistake.x) if known else None, mistake.y
+
+    if [*map(described, batch)] != [*map(described, past.mistakes(newest))]:
+        raise edited("batch", "the mistakes of the newest candidate that past.first holds")
 
 
 def check_memo(memo: Memo) -> Memo:
@@ -126,9 +177,5 @@ def check_memo(memo: Memo) -> Memo:
     """
     for entry in memo.disagreements:
         if len(entry) != 3 or min(entry[:2]) < 1 or entry[2] not in {0, 1}:
-            raise _edited("memo", "(replacement, disagreement, bit) for each disagreement")
+            raise edited("memo", "(replacement, disagreement, bit) for each disagreement")
     return memo
-
-
-def _edited(name: str, expected: str) -> StateError:
-    return StateError(f"saved {name} must hold {expected}; the state was edited, or another version wrote it")

@@ -14,12 +14,13 @@ from streamlearn import state
 from streamlearn.accounting import combining
 from streamlearn.agents.pairs import Bits, PairPredictor, joint
 from streamlearn.agents.soa import SOA, SubsampledSOA
-from streamlearn.errors import ParameterError, StateError
+from streamlearn.errors import ParameterError
 from streamlearn.hypotheses import Stumps
 from streamlearn.ordered import OrderedState, check_max_delay
 from streamlearn.privacy import Guarantee
 from streamlearn.randomness import Key, checked_key
 from streamlearn.rounding import check_epsilon
+from streamlearn.rounds import edited
 from streamlearn.state import register
 
 CHOOSE = "combine/choose"
@@ -185,15 +186,13 @@ class Combine(PairPredictor):
         """Return the bit of the part that is followed if the next round is ``sequence``."""
         if bits[0] == bits[1]:
             return bits[0]
-        first, second = ((self.delay + right) ** 2 for right in self.right)
+        first_right, second_right = self.right
+        first, second = (self.delay + first_right) ** 2, (self.delay + second_right) ** 2
         return bits[not self.key.bernoulli(first, first + second, CHOOSE, sequence)]
 
     def _answer(self, x: Any, sequence: int) -> tuple[bool, Bits]:
         bits = self._bits(x)
         return self._chosen(bits, sequence), bits
-
-    def _noted(self, x: Any, sequence: int) -> Bits:  # noqa: ARG002 - no draw is needed
-        return self._bits(x)
 
     def _open(self, x: Any, number: int, sequence: int) -> tuple[bool, Bits]:
         bits = self._asked_bits(x, number)
@@ -227,11 +226,12 @@ class Combine(PairPredictor):
         body = _unpack(self, state)
         rounds = self._rounds_from(body.rounds)
         right = (body.first_right, body.second_right)
-        if min(right) < 0 or sum(right) > rounds.asked - len(rounds.waiting):
-            raise StateError(
-                "the saved counters are not possible; the state was edited, or another version wrote it"
+        if min(right) < 0 or sum(right) > rounds.resolved:
+            raise edited(
+                "first_right and second_right",
+                f"counts >= 0 of the {rounds.resolved} rounds that took effect by rounds.asked and rounds.waiting",
             )
-        self._load_parts((body.first, body.second))
+        self._load_parts((body.first, body.second), rounds)
         self._go_on_from(rounds)
         self.right = right
 

@@ -168,6 +168,11 @@ class Mirror:
     def below(self, index: int) -> int:
         """Return 2^64 times the probability of yes on the active round ``index``, 1, 2, ...; a whole number.
 
+        Raises
+        ------
+        ParameterError
+            If ``index`` is no whole number >= 1.
+
         Examples
         --------
         >>> from streamlearn.agents.mirror import Mirror
@@ -175,7 +180,7 @@ class Mirror:
         >>> [mirror.below(index) / 2**64 for index in (1, 2, 3, 4)]
         [0.0, 0.25, 0.75, 1.0]
         """
-        place = index - self.delay
+        place = check_whole("index", index, 1) - self.delay
         if place <= 0:
             return 0
         return self.thresholds[place - 1] if place <= len(self.thresholds) else OUT_OF
@@ -191,6 +196,11 @@ class Mirror:
             The draw. The sequence number is the round's among *all* rounds, so that the draw of a later round does not
             depend on how many active ones came before.
 
+        Raises
+        ------
+        ParameterError
+            If ``index`` is no whole number >= 1, ``sequence`` none >= 0, or another is of the wrong type.
+
         Examples
         --------
         >>> from streamlearn import Key
@@ -200,6 +210,13 @@ class Mirror:
         509
         """
         below = self.below(index)
+        check_whole("sequence", sequence, 0)
+        for name, value, kind in (("key", key, Key), ("purpose", purpose, str)):
+            if not isinstance(value, kind):
+                raise ParameterError(
+                    f"{name} must be a {kind.__name__}, got {type(value).__name__}; "
+                    'answer(1, Key.generate(), "mirror", 1) draws'
+                )
         if below in {0, OUT_OF}:
             return below == OUT_OF
         return key.uniform64(purpose, sequence) < below

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
 
 import msgspec
 from river.base import Base, Classifier, Wrapper
 
+from streamlearn.agents.past import own
 from streamlearn.base import Agent
 from streamlearn.errors import ParameterError, StateError
-from streamlearn.ordered import OrderedPredictor
+from streamlearn.ordered import OrderedPredictor, OrderedRounds
 from streamlearn.prediction import Predictor
 from streamlearn.privacy import Guarantee
 from streamlearn.randomness import Key
+from streamlearn.rounds import Tally, edited
 
 Bits = tuple[bool, bool]
 """What the two parts say in one round."""
+
+T = TypeVar("T")
 
 
 class PairPredictor(OrderedPredictor[Bits]):
@@ -29,7 +33,9 @@ class PairPredictor(OrderedPredictor[Bits]):
 
     first: Any
     second: Any
-    _take_rounds: tuple[bool, bool]
+    _alone = False
+    """Whether the parts see no rounds but those of the whole; others' may have seen some before."""
+    _take_rounds: tuple[bool, bool]  # which of them are of streamlearn's kind
 
     def _check_parts(self) -> None:
         """Refuse parts that are no classifiers, count rounds otherwise, or would draw alike.
@@ -56,28 +62,46 @@ class PairPredictor(OrderedPredictor[Bits]):
 
     def _asked_bits(self, x: Any, number: int) -> Bits:
         """Ask the parts for a numbered round."""
-        first, second = (
-            bool(part.predict_one(x, round=number) if takes_rounds else part.predict_one(x))
-            for part, takes_rounds in self._parts()
+        return self._each(
+            lambda part: bool(part.predict_one(x)), lambda part: bool(part.predict_one(x, round=number))
         )
-        return first, second
 
-    def _parts(self) -> Iterator[tuple[Any, bool]]:
-        """Yield each part with whether it takes ``round=``."""
-        yield self.first, self._take_rounds[0]
-        yield self.second, self._take_rounds[1]
+    def _each(self, stranger: Callable[[Any], T], ours: Callable[[Any], T]) -> tuple[T, T]:
+        """Return what is done with both parts, by whose each is.
 
-    def _labelled(self, x: Any, y: bool, number: int | None) -> None:
-        for part, takes_rounds in self._parts():
-            own = dict(x) if isinstance(x, dict) else x
-            if number is not None and takes_rounds:
-                part.learn_one(own, y, round=number)
-            else:
-                part.learn_one(own, y)
+        A stranger's comes before one of ours: it may raise anything, and then nothing has happened yet.
+        """
+        first_ours, second_ours = self._take_rounds
+        if first_ours and not second_ours:
+            second = stranger(self.second)
+            return ours(self.first), second
+        return (ours if first_ours else stranger)(self.first), (ours if second_ours else stranger)(
+            self.second
+        )
+
+    def _learn(self, x: Any, y: bool, round: int | str) -> None:  # noqa: A002, ARG002 - the contract's own name
+        bits = self._each(
+            lambda part: _taught(part, x, y),
+            lambda part: part._taught(own(x), y),  # noqa: SLF001 - a Predictor's, as this is one
+        )
+        self._passed(x, y, bits)
+
+    def _taught(self, x: Any, y: bool) -> bool:
+        return super(OrderedPredictor, self)._taught(x, y)  # asked, then taught: the parts learn too
+
+    def _foresee(self, x: Any) -> None:
+        for part in (self.first, self.second):
+            if not isinstance(part, Predictor):
+                part.predict_one(x)
+
+    def _labelled(self, x: Any, y: bool, number: int) -> None:
+        self._each(
+            lambda part: part.learn_one(own(x), y), lambda part: part.learn_one(own(x), y, round=number)
+        )
 
     def _given_up(self, number: int) -> None:
-        for part, takes_rounds in self._parts():
-            if takes_rounds:
+        for part in (self.first, self.second):
+            if isinstance(part, Predictor):
                 part.give_up(number)
 
     def _memo_to_plain(self, memo: Any) -> Any:
@@ -103,14 +127,22 @@ class PairPredictor(OrderedPredictor[Bits]):
         first, second = _savable(self.first), _savable(self.second)
         return first.state_dict(), second.state_dict()
 
-    def _load_parts(self, saved: Iterable[dict[str, Any]]) -> None:
-        """Take on the states of the two, both or neither."""
+    def _load_parts(self, saved: Iterable[dict[str, Any]], rounds: OrderedRounds[Bits]) -> None:
+        """Take on the states of the two, both or neither; ``rounds`` are the saved ones of the whole."""
         parts = [_savable(self.first), _savable(self.second)]
         bodies = list(saved)
-        for part, body in zip(copy.deepcopy(parts), bodies, strict=True):
+        for name, part, body in zip(("first", "second"), copy.deepcopy(parts), bodies, strict=True):
             part.load_state_dict(body)  # on a copy: nothing may change before all is known to be right
+            if isinstance(part, Predictor):
+                self._check_rounds(name, part._tally(), rounds.tally())  # noqa: SLF001 - as this has one
         for part, body in zip(parts, bodies, strict=True):
             part.load_state_dict(body)
+
+    def _check_rounds(self, name: str, part: Tally, whole: Tally) -> None:
+        """Refuse a part that has not seen the rounds of the whole, or more than these where it is known to have not."""
+        field = whole.behind(part) or (part.behind(whole) if self._alone else None)
+        if field is not None:
+            raise edited(field, f"the rounds that the {field} of {name} holds")
 
     def _guarantee_with(self, rule: Guarantee) -> Guarantee:
         """Return the sum of what the parts and a rule promise; nothing where a part promises nothing."""
@@ -140,6 +172,13 @@ def joint(promised: list[tuple[float, float]]) -> Guarantee:
     return (
         Guarantee("joint", epsilon, delta, "event") if epsilon < math.inf and delta < 1 else Guarantee.none()
     )
+
+
+def _taught(part: Any, x: Any, y: bool) -> bool:
+    """Teach a stranger's predictor, and return what it said before."""
+    bit = bool(part.predict_one(x))
+    part.learn_one(own(x), y)
+    return bit
 
 
 def _check_part(name: str, part: Any, max_delay: int) -> None:

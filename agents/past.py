@@ -13,8 +13,9 @@ from typing import Any
 
 import msgspec
 
-from streamlearn.errors import StateError
+from streamlearn.hypotheses import HypothesisClass
 from streamlearn.ordered import instance_from_plain, instance_to_plain
+from streamlearn.rounds import edited
 from streamlearn.selection import Mistake
 
 
@@ -75,18 +76,15 @@ class View:
     ----------
     identity
         That of the instance; None where the class does not know it.
-
-    Attributes
-    ----------
     bits
-        What each candidate says, in order.
+        What each candidate so far says, in order.
     """
 
     __slots__ = ("bits", "identity")
 
-    def __init__(self, identity: Hashable) -> None:
+    def __init__(self, identity: Hashable, bits: list[bool]) -> None:
         self.identity = identity
-        self.bits: list[bool] = []
+        self.bits = bits
 
 
 def own(x: Any) -> Any:
@@ -186,7 +184,7 @@ class Past:
         )
 
     @classmethod
-    def restored(cls, batch: int, state: PastState, identity: Callable[[Any], Hashable]) -> Past:
+    def restored(cls, batch: int, state: PastState, hypotheses: HypothesisClass) -> Past:
         """Return the past that :meth:`state` described.
 
         Raises
@@ -196,18 +194,33 @@ class Past:
         """
         past = cls(batch)
         for saved in state.seen:
-            if (
-                [len(saved.counts), len(saved.first)] != [4, 2]
-                or min(saved.counts) < 0
-                or any(len(first) > batch or max(first, default=0) >= 1 << 63 for first in saved.first)
-            ):
-                raise StateError("the saved past is not possible; the state was edited")
+            _check_seen(saved, batch)
             x = instance_from_plain(saved.x)
-            seen = Seen(x)
+            identity = hypotheses.identity(x) if hypotheses.knows(x) else None
+            if identity is None or identity in past._seen:
+                raise edited("past.x", "instances that the class knows, each once")
+            seen = past._seen[identity] = Seen(x)
             seen.counts = list(saved.counts)
             seen.first = (array("q", saved.first[0]), array("q", saved.first[1]))
-            past._seen[identity(x)] = seen
+        times = [time for seen in past._seen.values() for first in seen.first for time in first]
+        if len({*times}) < len(times):
+            raise edited("past.first", "each time once")
         return past
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds were noted."""
+        return sum(sum(seen.counts) for seen in self._seen.values())
 
     def __len__(self) -> int:
         return len(self._seen)
+
+
+def _check_seen(saved: SeenState, batch: int) -> None:
+    if [len(saved.counts), len(saved.first)] != [4, 2] or min(saved.counts) < 0:
+        raise edited("past.counts", "four counts >= 0, and past.first two lists")
+    for label, first in enumerate(saved.first):
+        if len(first) != min(batch, saved.counts[label] + saved.counts[2 + label]):
+            raise edited("past.first", f"as many times as past.counts says, at most {batch} a label")
+        if first != sorted(first) or (first and not 0 < first[0] <= first[-1] < 1 << 63):
+            raise edited("past.first", "times in order")

@@ -23,6 +23,7 @@ from streamlearn.planning import Plan, private_plan
 from streamlearn.prediction import Predictor
 from streamlearn.privacy import Guarantee
 from streamlearn.randomness import Key, checked_key
+from streamlearn.rounds import Tally
 from streamlearn.state import register
 
 
@@ -122,9 +123,11 @@ class PrivatePredictor(Predictor):
         subsampled = SubsampledSOA(self.hypotheses, parts.gamma, self.key.derive("subsampled"))
         rule = self.key.derive("rule")
         share = 2.0 * parts.rule_delta  # half of what Combine is given is the rule's
-        return Combine(
+        combined = Combine(
             candidates, subsampled, parts.head_start, delta=share, key=rule, max_delay=self.max_delay
         )
+        combined._alone = True  # noqa: SLF001 - nobody else ever asked or taught these parts
+        return combined
 
     def _predict(self, x: Any) -> bool:
         return self.combined.predict_one(x)
@@ -132,17 +135,20 @@ class PrivatePredictor(Predictor):
     def _learn(self, x: Any, y: bool, round: int | str) -> None:  # noqa: A002, ARG002 - the combined one counts
         self.combined.learn_one(x, y)
 
-    def predict_one(self, x: Any, *, round: int | None = None, **kwargs: Any) -> bool:  # noqa: A002 - the contract's name
+    def predict_one(self, x: Any, *, round: int | None = None, **kwargs: Any) -> bool:  # noqa: A002, ARG002 - the contract's
         """Return the predicted bit for ``x``; as :meth:`Combine.predict_one`."""
-        return self.combined.predict_one(x, round=round, **kwargs)
+        return self.combined.predict_one(x, round=round)
 
-    def learn_one(self, x: Any, y: Any = None, *, round: int | None = None, **kwargs: Any) -> None:  # noqa: A002 - the contract's name
+    def learn_one(self, x: Any, y: Any = None, *, round: int | None = None, **kwargs: Any) -> None:  # noqa: A002, ARG002 - the contract's
         """Take in the label of an instance; as :meth:`Combine.learn_one`."""
-        self.combined.learn_one(x, y, round=round, **kwargs)
+        self.combined.learn_one(x, y, round=round)
 
     def give_up(self, round: int) -> None:  # noqa: A002 - the contract's name
         """Await no label for a round any more; as :meth:`Combine.give_up`."""
         self.combined.give_up(round)
+
+    def _tally(self) -> Tally:
+        return self.combined._tally()  # noqa: SLF001 - a Predictor's, as this is one
 
     @property
     def mistake_bound(self) -> float | None:

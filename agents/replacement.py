@@ -17,13 +17,14 @@ from streamlearn.accounting.combining import LARGEST_DELAY, plain
 from streamlearn.agents.mirror import Mirror
 from streamlearn.agents.pairs import Bits, PairPredictor
 from streamlearn.agents.soa import SubsampledSOA
-from streamlearn.errors import ParameterError, StateError
+from streamlearn.errors import ParameterError
 from streamlearn.hypotheses import Stumps
 from streamlearn.ordered import OrderedState, Round, check_max_delay
 from streamlearn.planning.arguments import one_of
 from streamlearn.privacy import Guarantee
 from streamlearn.randomness import Key, checked_key
 from streamlearn.rounding import OUT_OF, as_float
+from streamlearn.rounds import edited
 from streamlearn.state import register
 
 ACCEPT = "replacement/accept"
@@ -108,6 +109,21 @@ class LinkState(msgspec.Struct, forbid_unknown_fields=True):
     resolved: int = 0
     right: int = 0
     accepted: bool | None = None
+
+
+def check_counts(link: LinkState, delay: int, pending: int, rounds: int) -> None:
+    """Raise a StateError for counts that cannot be, with so many disagreements pending and rounds that took effect."""
+    known = link.asked - pending
+    if not 0 <= known <= rounds:
+        raise edited(
+            "link.asked", f"the {pending} disagreements of rounds.waiting, and at most {rounds} before"
+        )
+    if link.resolved != min(known, delay):
+        raise edited("link.resolved", f"{min(known, delay)}, by link.asked and rounds.waiting")
+    if not 0 <= link.right <= link.resolved:
+        raise edited("link.right", f"at most the {link.resolved} of link.resolved, and no less than 0")
+    if (link.accepted is None) is not (link.resolved < delay):
+        raise edited("link.accepted", f"null until link.resolved is {delay}, and a decision from then on")
 
 
 class Link:
@@ -344,17 +360,13 @@ class Replacement(PairPredictor):
         """Take on a saved state, parts included; refused as a whole unless it came from a predictor built alike."""
         body = states.unpack(self, state, ReplacementState)
         rounds = self._rounds_from(body.rounds)
-        saved = body.link
-        if (
-            not 0 <= saved.right <= saved.resolved <= min(saved.asked, self.rule.delay)
-            or saved.number != self.position
-        ):
-            raise StateError(
-                "the saved counts are not possible; the state was edited, or another version wrote it"
-            )
-        self._load_parts((body.first, body.second))
+        if body.link.number != self.position:
+            raise edited("link.number", f"{self.position}, the position")
+        pending = sum(waiting.memo[0] != waiting.memo[1] for waiting in rounds.waiting)
+        check_counts(body.link, self.rule.delay, pending, rounds.resolved)
+        self._load_parts((body.first, body.second), rounds)
         self._go_on_from(rounds)
-        self._link = Link(self.rule, self.key, saved)
+        self._link = Link(self.rule, self.key, body.link)
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:

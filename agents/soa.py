@@ -62,6 +62,11 @@ class _VersionSpacePredictor(Predictor):
         space = self._space
         return self.hypotheses.default(x) if space is None else space.predict(x)
 
+    def _taught(self, x: Any, y: bool) -> bool:
+        bit = self._predict(x)
+        self._learn(x, y, self._rounds.answer(None))
+        return bit
+
     @property
     def realisable(self) -> bool:
         """Whether some hypothesis agrees with every example taken in; each must be of an instance the class knows."""

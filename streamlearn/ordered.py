@@ -17,7 +17,7 @@ import msgspec
 from streamlearn.errors import ParameterError, RoundError, StateError
 from streamlearn.hypotheses.instances import from_plain, to_plain
 from streamlearn.prediction import Predictor, binary_label, check_instance
-from streamlearn.rounds import MOST_PENDING, Runs, closed_before, impossible, round_number, same_number
+from streamlearn.rounds import MOST_PENDING, Runs, Tally, closed_before, edited, round_number, same_number
 
 M = TypeVar("M")
 
@@ -96,13 +96,27 @@ class OrderedRounds(NamedTuple, Generic[M]):
     waiting: deque[Round[M]]
     closed: Runs
 
+    @property
+    def resolved(self) -> int:
+        """How many rounds' labels have taken effect."""
+        return self.asked - len(self.waiting)
+
+    def tally(self) -> Tally:
+        """Return what was seen; a label that waits for others to take effect was seen too."""
+        awaited = [waiting.number for waiting in self.waiting if waiting.label is None]
+        answered = Runs(self.closed.plain())
+        for number in (waiting.number for waiting in self.waiting if waiting.label is not None):
+            answered.add(number)
+        return Tally(self.asked, awaited, answered)
+
 
 class OrderedPredictor(Predictor, Generic[M]):
     """Keeps the order of rounds for a subclass that says what it answers and what a label changes.
 
     A subclass has a parameter ``max_delay``, calls ``_begin_rounds`` first, and defines ``_answer``, ``_asked`` and
     ``_resolve``; ``memo`` is whatever links the three for one round, and ``_memo_to_plain`` writes it. One that hands
-    rounds on to other predictors also defines ``_open`` and ``_labelled``, which know the caller's numbers.
+    rounds on to other predictors also defines ``_open`` and ``_labelled``, which know the caller's numbers, and what it
+    does with a round that has none: ``_learn`` and ``_taught``.
     """
 
     max_delay: int
@@ -137,8 +151,11 @@ class OrderedPredictor(Predictor, Generic[M]):
         self._asked(memo)
         return answer, memo
 
-    def _labelled(self, x: Any, y: bool, number: int | None) -> None:
-        """Take note of a true label as soon as it comes; ``number`` is None where the round has none."""
+    def _labelled(self, x: Any, y: bool, number: int) -> None:
+        """Take note of the true label of a round that was asked, as soon as it comes."""
+
+    def _foresee(self, x: Any) -> None:
+        """Raise what asking for ``x`` would, before older rounds are given up for it."""
 
     def _given_up(self, number: int) -> None:
         """Take note that no label will come for a round."""
@@ -151,7 +168,7 @@ class OrderedPredictor(Predictor, Generic[M]):
     def _memo_from_plain(self, data: Any) -> M:
         """Return the memo that :meth:`_memo_to_plain` wrote, or raise a StateError."""
 
-    def predict_one(self, x: Any, *, round: int | None = None, **kwargs: Any) -> bool:  # noqa: A002, ARG002
+    def predict_one(self, x: Any, *, round: int | None = None, **kwargs: Any) -> bool:  # noqa: A002, ARG002 - the contract's own names
         """Return the predicted bit for ``x``.
 
         Without ``round`` nothing changes: it is the bit of the next round, whose label must come before another is
@@ -172,13 +189,15 @@ class OrderedPredictor(Predictor, Generic[M]):
                 return waiting.answer
         if round in self._closed:
             raise closed_before(round)
-        self._make_room()
+        if len(self._waiting) > self.max_delay:
+            self._foresee(x)
+            self._make_room()
         answer, memo = self._open(x, round, self._sequence + 1)
         self._sequence += 1
         self._waiting.append(Round(round, dict(x) if isinstance(x, dict) else x, answer, memo))
         return answer
 
-    def learn_one(self, x: Any, y: Any = None, *, round: int | None = None, **kwargs: Any) -> None:  # noqa: A002, ARG002
+    def learn_one(self, x: Any, y: Any = None, *, round: int | None = None, **kwargs: Any) -> None:  # noqa: A002, ARG002 - the contract's own names
         """Take in the label of an instance, in the order of rounds.
 
         Raises
@@ -196,7 +215,7 @@ class OrderedPredictor(Predictor, Generic[M]):
         waiting.label = label
         self._settle()
 
-    def give_up(self, round: int) -> None:  # noqa: A002
+    def give_up(self, round: int) -> None:  # noqa: A002 - the field's own word
         """Await no label for a round any more: it then takes effect as one whose label is too late.
 
         Whoever gives up must not let the labels decide when, as the proofs take for granted.
@@ -213,16 +232,26 @@ class OrderedPredictor(Predictor, Generic[M]):
         if len(self._waiting) > self.max_delay:  # the next round would give some up first
             ahead = copy.deepcopy(self)
             ahead._make_room()  # noqa: SLF001 - its own copy
-            return ahead._predict(x)  # noqa: SLF001
+            return ahead._predict(x)  # noqa: SLF001 - its own copy
         answer, _ = self._answer(x, self._sequence + 1)
         return answer
 
     def _learn(self, x: Any, y: bool, round: int | str) -> None:  # noqa: A002, ARG002 - the contract's own name
         """Ask and answer a round at once."""
-        memo = self._noted(x, self._sequence + 1)
+        self._passed(x, y, self._noted(x, self._sequence + 1))
+
+    def _taught(self, x: Any, y: bool) -> bool:
+        """As :meth:`Predictor._taught`; what is answered is worked out once."""
+        if self._waiting:
+            return super()._taught(x, y)
+        answer, memo = self._answer(x, self._sequence + 1)
+        self._passed(x, y, memo)
+        return answer
+
+    def _passed(self, x: Any, y: bool, memo: M) -> None:
+        """Let a round that nobody asked by number take effect."""
         self._sequence += 1
         self._asked(memo)
-        self._labelled(x, y, None)
         self._resolve(x, y, memo)
 
     def _awaiting(self, number: int | None) -> Round[M]:
@@ -256,6 +285,9 @@ class OrderedPredictor(Predictor, Generic[M]):
             self._closed.add(oldest.number)
             self._resolve(oldest.x, bool(oldest.label), oldest.memo)
 
+    def _tally(self) -> Tally:
+        return OrderedRounds(self._sequence, self._waiting, self._closed).tally()
+
     def _rounds_state(self) -> OrderedState:
         return OrderedState(
             self._sequence,
@@ -283,7 +315,13 @@ class OrderedPredictor(Predictor, Generic[M]):
             or any(number < 0 or number in closed for number in numbers)
             or (state.waiting and state.waiting[0].label is not None)
         ):
-            raise impossible()
+            raise edited(
+                "rounds.waiting",
+                f"at most {self.max_delay + 1} rounds, each once, the first without a label, none of them in "
+                "rounds.closed, and no more than rounds.asked",
+            )
+        if (closed.count() or 0) > state.asked - len(numbers):
+            raise edited("rounds.asked", "at least the rounds of rounds.closed and rounds.waiting")
         waiting = deque(
             Round(
                 saved.number,

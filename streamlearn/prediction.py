@@ -24,13 +24,14 @@ do not fill the memory.
 from __future__ import annotations
 
 import abc
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Self
 
 import river.base
 
 from streamlearn.base import Agent
-from streamlearn.errors import InstanceError, LabelError
-from streamlearn.rounds import Rounds
+from streamlearn.errors import InstanceError, LabelError, ParameterError
+from streamlearn.rounds import Rounds, Tally
 
 
 class Predictor(Agent, river.base.Classifier):
@@ -49,7 +50,7 @@ class Predictor(Agent, river.base.Classifier):
     def _learn(self, x: Any, y: bool, round: int | str) -> None:  # noqa: A002 - the field's own word
         """Take in a checked instance with its label; ``round`` is the round's identity, which draws are keyed by."""
 
-    def predict_one(self, x: Any, *, round: int | None = None, **kwargs: Any) -> bool:  # noqa: A002, ARG002
+    def predict_one(self, x: Any, *, round: int | None = None, **kwargs: Any) -> bool:  # noqa: A002, ARG002 - the contract's own names
         """Return the predicted bit for ``x``.
 
         Parameters
@@ -71,7 +72,7 @@ class Predictor(Agent, river.base.Classifier):
             self._rounds.ask(round)
         return self._predict(x)
 
-    def learn_one(self, x: Any, y: Any = None, *, round: int | None = None, **kwargs: Any) -> None:  # noqa: A002, ARG002
+    def learn_one(self, x: Any, y: Any = None, *, round: int | None = None, **kwargs: Any) -> None:  # noqa: A002, ARG002 - the contract's own names
         """Take in the label of an instance.
 
         Parameters
@@ -96,7 +97,13 @@ class Predictor(Agent, river.base.Classifier):
         label = binary_label(y)
         self._learn(x, label, self._rounds.answer(round))
 
-    def give_up(self, round: int) -> None:  # noqa: A002
+    def _taught(self, x: Any, y: bool) -> bool:
+        """Take in the label of the next round, asked without a number, and return the bit that was due."""
+        bit = self.predict_one(x)
+        self.learn_one(x, y)
+        return bit
+
+    def give_up(self, round: int) -> None:  # noqa: A002 - the field's own word
         """Await no label for a round any more: it is known that none will come.
 
         Parameters
@@ -134,9 +141,74 @@ class Predictor(Agent, river.base.Classifier):
         bit = self.predict_one(x, **kwargs)
         return {bit: 1.0, not bit: 0.0}
 
+    def _tally(self) -> Tally:
+        """Return what was seen of the rounds."""
+        return self._rounds.tally()
+
+    def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Self:
+        """Return a predictor with the same parameters but for those given, which has learned nothing.
+
+        Parameters
+        ----------
+        new_params
+            Parameters by name.
+        include_attributes
+            Whether what was learned is taken along.
+
+        Raises
+        ------
+        ParameterError
+            If one given is no parameter, or outside its bound.
+
+        Examples
+        --------
+        >>> from streamlearn.agents import SOA
+        >>> from streamlearn.hypotheses import Point3, Thresholds
+        >>> SOA(Point3()).clone({"hypotheses": Thresholds(9)})
+        SOA(hypotheses=Thresholds(9))
+        """
+        _check_names("new_params", {} if new_params is None else new_params, self._get_params())
+        return super().clone(new_params, include_attributes)
+
+    def mutate(self, new_attrs: dict[str, Any]) -> None:
+        """Change attributes in place, which only a predictor can that has some in river's ``_mutable_attributes``.
+
+        Parameters
+        ----------
+        new_attrs
+            Attributes by name.
+
+        Raises
+        ------
+        ParameterError
+            If one cannot be changed: what was learned and what is promised belong to the parameters as they were.
+
+        Examples
+        --------
+        >>> from streamlearn.agents import SOA
+        >>> from streamlearn.hypotheses import Point3
+        >>> SOA(Point3()).mutate({"hypotheses": Point3()})
+        Traceback (most recent call last):
+            ...
+        streamlearn.errors.ParameterError: new_attrs may name nothing, got 'hypotheses'; clone() makes another predictor
+        """
+        _check_names("new_attrs", new_attrs, self._mutable_attributes)
+        super().mutate(new_attrs)
+
     def _unlearned(self) -> None:
         """Forget all rounds; a subclass also forgets what it learned."""
         self._rounds = Rounds()
+
+
+def _check_names(argument: str, given: object, known: Iterable[str]) -> None:
+    names = sorted(known)
+    if not isinstance(given, dict):
+        raise ParameterError(f"{argument} must be a dict by name, got {type(given).__name__}")
+    for name in given:
+        if name not in names:
+            raise ParameterError(
+                f"{argument} may name {', '.join(names) or 'nothing'}, got {name!r}; clone() makes another predictor"
+            )
 
 
 def check_instance(x: Any) -> None:

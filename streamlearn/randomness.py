@@ -114,7 +114,7 @@ class Key:
         draw.update(b"%d:%b:%b" % (len(name), name, str(round).encode()))
         return int.from_bytes(draw.digest(), "big")
 
-    def bernoulli(self, numerator: int, denominator: int, purpose: str, round: int | str) -> bool:  # noqa: A002
+    def bernoulli(self, numerator: int, denominator: int, purpose: str, round: int | str) -> bool:  # noqa: A002 - the field's own word
         """Return True with probability numerator / denominator, exactly.
 
         The binary expansion of the probability is compared with that of a uniform number, 64 bits at a time, until
@@ -141,7 +141,7 @@ class Key:
                 return draw < digits
             word += 1
 
-    def below(self, bound: int, purpose: str, round: int | str) -> int:  # noqa: A002
+    def below(self, bound: int, purpose: str, round: int | str) -> int:  # noqa: A002 - the field's own word
         """Return a whole number uniform on 0 .. bound - 1, exactly.
 
         Parameters

@@ -6,7 +6,7 @@ import operator
 from bisect import bisect_right
 from collections import OrderedDict
 from itertools import pairwise
-from typing import Self
+from typing import NamedTuple, Self
 
 import msgspec
 
@@ -41,7 +41,7 @@ def round_number(round: object) -> int:  # noqa: A002 - the field's own word
     return int(number)
 
 
-def same_number(given: object, round: int) -> bool:  # noqa: A002
+def same_number(given: object, round: int) -> bool:  # noqa: A002 - the field's own word
     """Return whether what a caller gave is the number of a round, of whatever integer type.
 
     Examples
@@ -95,6 +95,19 @@ class Runs:
         """Return the runs, to be saved."""
         return [list(run) for run in self.runs]
 
+    def count(self) -> int | None:
+        """Return how many numbers there are; None where there are so many runs that some may have been forgotten."""
+        if 2 * len(self.runs) >= MOST_RUNS:
+            return None
+        return sum(last - first + 1 for first, last in self.runs)
+
+    def within(self, other: Runs) -> bool:
+        """Return whether another set has all its numbers, as far as both remember."""
+        if self.count() is None or other.count() is None:
+            return True
+        places = [(other._place(first), last) for first, last in self.runs]
+        return all(place >= 0 and last <= other.runs[place][1] for place, last in places)
+
     def __contains__(self, number: int) -> bool:
         place = self._place(number)
         return place >= 0 and number <= self.runs[place][1]
@@ -126,11 +139,51 @@ class Runs:
         return bisect_right(self.runs, number, key=operator.itemgetter(0)) - 1
 
 
+class Tally(NamedTuple):
+    """What a predictor has seen of its rounds: two that see the same rounds have the same.
+
+    Parameters
+    ----------
+    asked
+        Rounds so far; None where that is not known.
+    awaited
+        The numbers of those that await their label, oldest first.
+    answered
+        The numbers of those that had it, or were given up.
+    """
+
+    asked: int | None
+    awaited: list[int]
+    answered: Runs
+
+    def behind(self, other: Tally) -> str | None:
+        """Return in what another that was to see at least these rounds lacks some; None where in nothing.
+
+        Examples
+        --------
+        >>> from streamlearn.rounds import Runs, Tally
+        >>> Tally(3, [7], Runs([[1, 2]])).behind(Tally(3, [7], Runs([[1, 1]])))
+        'rounds.closed'
+        """
+        if self.awaited != other.awaited:
+            return "rounds.waiting"
+        if not self.answered.within(other.answered):
+            return "rounds.closed"
+        if self.asked is not None and other.asked is not None and self.asked > other.asked:
+            return "rounds.asked"
+        return None
+
+
 def closed_before(number: int) -> RoundError:
     """Return the error for a round that is asked again after its label."""
     return RoundError(
         f"round {number} was answered before, or given up; give every event a number of its own"
     )
+
+
+def edited(name: str, expected: str) -> StateError:
+    """Return the error for a saved field that does not fit the others, which ``expected`` names."""
+    return StateError(f"saved {name} must hold {expected}; the state was edited, or another version wrote it")
 
 
 def impossible() -> StateError:
@@ -204,7 +257,7 @@ class Rounds:
             given_up, _ = self._pending.popitem(last=False)
             self._closed.add(given_up)
 
-    def check(self, round: int | None) -> None:  # noqa: A002
+    def check(self, round: int | None) -> None:  # noqa: A002 - the field's own word
         """Refuse a label for a round that does not await one; nothing changes.
 
         Raises
@@ -218,7 +271,7 @@ class Rounds:
                 f"the {MOST_PENDING} rounds remembered; pass the same round= to predict_one first"
             )
 
-    def answer(self, round: int | None) -> int | str:  # noqa: A002
+    def answer(self, round: int | None) -> int | str:  # noqa: A002 - the field's own word
         """Return the identity of the round a label belongs to, which then no longer awaits one.
 
         Without a number it is the oldest round asked by number or, where there is none, the next one in order.
@@ -228,16 +281,16 @@ class Rounds:
         RoundError
             As :meth:`check`.
         """
-        self.check(round)
         if round is None and not self._pending:
             self._unnumbered += 1
             return self._unnumbered if self._before is None else f"unnumbered/{self._unnumbered}"
+        self.check(round)
         number = next(iter(self._pending)) if round is None else int(round)
         del self._pending[number]
         self._closed.add(number)
         return number if number > (self._before or 0) or number == 0 else f"numbered/{number}"
 
-    def give_up(self, round: int) -> None:  # noqa: A002
+    def give_up(self, round: int) -> None:  # noqa: A002 - the field's own word
         """Close a round whose label will not come.
 
         Raises
@@ -246,6 +299,12 @@ class Rounds:
             If it is not a whole number >= 0, or awaits no label.
         """
         self.answer(round_number(round))
+
+    def tally(self) -> Tally:
+        """Return what was seen, to be compared with another's."""
+        closed = self._closed.count()
+        asked = None if closed is None else self._unnumbered + closed + len(self._pending)
+        return Tally(asked, list(self._pending), self._closed)
 
     def state(self) -> RoundsState:
         """Return what must survive a restart."""
@@ -275,5 +334,5 @@ class Rounds:
         return rounds
 
 
-def _is_number(round: object) -> bool:  # noqa: A002
+def _is_number(round: object) -> bool:  # noqa: A002 - the field's own word
     return isinstance(round, int) or hasattr(type(round), "__index__")

@@ -9,7 +9,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from streamlearn.priors.base import Floats
 
@@ -26,28 +25,6 @@ class Law(NamedTuple):
     masses: Floats
     start: int
     error: float
-
-
-def spread(
-    index: npt.NDArray[np.int64],
-    shares: tuple[Floats, Floats],
-    first: npt.NDArray[np.int64],
-    ratios: npt.NDArray[np.int64],
-) -> Law:
-    """Return the law of the sum of all rows: those of one kind of cell and about one width are folded together."""
-    parts = []
-    widths = index.max(axis=1) + 2
-    kinds = 64 * np.log2(ratios).astype(np.int64) + np.ceil(np.log2(widths)).astype(np.int64)
-    for kind in np.unique(kinds).tolist():
-        chosen = np.flatnonzero(kinds == kind)
-        masses = np.zeros((chosen.size, int(widths[chosen].max())))
-        rows = np.arange(chosen.size)
-        for column in range(index.shape[1]):
-            for further in (0, 1):
-                np.add.at(masses, (rows, index[chosen, column] + further), shares[further][chosen, column])
-        parts += [widened(fold(masses), 1 << kind // 64)]
-    law = merge(parts)
-    return law._replace(start=law.start + int((first * ratios).sum()))
 
 
 def widened(law: Law, ratio: int) -> Law:

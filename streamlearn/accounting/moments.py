@@ -17,12 +17,14 @@ from streamlearn.priors.base import Floats
 from streamlearn.rounding import OUT_OF
 
 Levels: TypeAlias = npt.NDArray[np.uint64]
+Bits: TypeAlias = tuple[Floats, Floats]  # the chances of either value of some bits
 
 SLACK = 1e-7
 """Added to every exponent: far above the rounding errors of the sums of doubles here."""
 
 _BLOCK = 1 << 14  # rounds worked on at once: few enough to stay near the processor
 _UNIT = 1.0 / OUT_OF
+_GENTLE = 0.02  # z·|P/Q - 1|: below it, what _gentle gives away is under a millionth
 _LARGEST_EXPONENT = 600.0  # of what is added up as it is
 
 
@@ -194,7 +196,7 @@ def tilted(order: Floats | float, chances: tuple[Floats, Floats], losses: tuple[
     >>> from streamlearn.accounting import moments
     >>> half = np.array([0.5])
     >>> moments.tilted(2.0, (half, half), (np.log(half / 0.7), np.log(half / 0.3))).round(4).tolist()
-    [0.6466]
+    [0.4971]
     """
     one, other = order * losses[0], order * losses[1]
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
@@ -236,16 +238,14 @@ def mirror(order: Floats, ramp: Sequence[int] | Levels) -> Floats:
     up, down = np.zeros(len(order)), np.zeros(len(order))
     for start in range(0, len(whole) - 1, _BLOCK):
         part = whole[start : start + _BLOCK + 1]
-        chance, against = part * _UNIT, (np.uint64(0) - part) * _UNIT
-        rises = np.diff(part) * _UNIT
-        # ln p_(j+1)/p_j and ln (1-p_j)/(1-p_(j+1)): the rises are exact, so long ramps lose no digits.
-        yes, no = np.log1p(rises / chance[:-1]), np.log1p(rises / against[1:])
-        for place, z in enumerate(order.tolist()):
-            up[place] += tilted(z, (chance[:-1], against[:-1]), (-yes, no)).sum()
-            if not symmetric:  # or both directions are the same sum, in another order
-                down[place] += tilted(z, (chance[1:], against[1:]), (yes, -no)).sum()
-    first, last = (OUT_OF - int(whole[0])) / OUT_OF, int(whole[-1]) / OUT_OF
-    uneven = abs(math.log(last / first))  # 0 for a symmetric ramp
+        chance, against = part.astype(np.float64) * _UNIT, (np.uint64(0) - part).astype(np.float64) * _UNIT
+        rises = np.diff(part).astype(np.float64) * _UNIT  # exact differences: long ramps lose no digits
+        up += _block(order, rises, (chance[:-1], against[:-1]), (chance[1:], against[1:]))
+        if not symmetric:  # or both directions are the same sum, in another order
+            down += _block(order, rises, (against[1:], chance[1:]), (against[:-1], chance[:-1]))
+    uneven = abs(
+        math.log((int(whole[-1]) * _UNIT) / ((OUT_OF - int(whole[0])) * _UNIT))
+    )  # 0 for a symmetric ramp
     return np.asarray((up if symmetric else np.maximum(up, down)) + order * uneven)
 
 
@@ -269,3 +269,43 @@ def mirror_mass(ramp: Sequence[int] | Levels) -> int:
     True
     """
     return max(int(ramp[0]), OUT_OF - int(ramp[-1])) if len(ramp) else OUT_OF
+
+
+def _block(order: Floats, rises: Floats, one: Bits, other: Bits) -> Floats:
+    """Return bounds on the log-moments of some neighbours on a ramp, P and Q, where Q's first chance is the larger.
+
+    ``rises`` are the differences of their chances; ``one`` and ``other`` the chances of either value.
+    """
+    (p, not_p), (q, not_q) = one, other
+    steepest = float((rises / np.minimum(q, not_q)).max())
+    if float(order.max()) * steepest <= _GENTLE:
+        return _gentle(order, rises, other, steepest)
+    # ln of the chances' ratios by how far these are from 1
+    yes, no = -np.log1p(rises / p), np.log1p(rises / not_q)
+    return np.array([tilted(z, (p, not_p), (yes, no)).sum() for z in order.tolist()])
+
+
+def _gentle(order: Floats, rises: Floats, other: Bits, steepest: float) -> Floats:
+    """Return upper bounds where P/Q = 1 + θ is so near to 1 that a few moments of θ under Q tell all.
+
+    E θ = 0, so E (1+θ)^(1+z) is 1 + C(1+z, 2)·E θ² + C(1+z, 3)·E θ³, and a rest of at most
+    |C(1+z, 4)|·E θ⁴·e^(|z-3|·ln 1/(1-|θ|)). The logarithm is concave, so that of the mean serves for all rounds.
+    """
+    q, not_q = other
+    both = q * not_q
+    slope = rises / both
+    second = rises * slope
+    third = second * slope
+    fourth = float((third * slope * (1.0 - 3.0 * both)).sum())
+    z, n = order, len(rises)
+    rest = (
+        np.abs((z + 1.0) * z * (z - 1.0) * (z - 2.0))
+        / 24.0
+        * np.exp(-np.abs(z - 3.0) * math.log1p(-steepest))
+    )
+    total = (
+        (z + 1.0) * z / 2.0 * float(second.sum())
+        + (z + 1.0) * z * (z - 1.0) / 6.0 * float((third * (q - not_q)).sum())
+        + rest * fourth
+    )
+    return np.asarray(n * np.log1p(total / n))

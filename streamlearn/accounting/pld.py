@@ -16,10 +16,10 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from streamlearn.accounting.convolutions import UNIT, Law, merge, power, spread
+from streamlearn.accounting.convolutions import UNIT, Law, fold, merge, power, widened
 from streamlearn.errors import ParameterError, SizeError
 from streamlearn.priors.base import Floats
-from streamlearn.rounding import OUT_OF, check_epsilon
+from streamlearn.rounding import check_epsilon
 
 LOSS_GUARD = 16.0 * UNIT
 """A computed ln P/Q is raised by this times (1 + its size): more than its rounding error."""
@@ -38,6 +38,7 @@ STEEPEST = 30.0
 MOST_OUTCOMES = 1 << 20
 """The most outcomes that are enumerated."""
 
+_SAMPLED = 1 << 12  # factors
 _LARGEST_ORDER = 2.0**20
 _NOTHING = 1e-290  # a product of masses below this may have lost digits
 
@@ -260,12 +261,17 @@ def _log_moment(leaves: Sequence[_Leaves], order: float) -> float:
 
 
 def _best_order(leaves: Sequence[_Leaves], epsilon: float) -> float:
-    """Return about the z that minimises the moment bound; any z would do."""
+    """Return about the z that minimises the moment bound; any z would do, so of many factors some stand for all."""
+    sampled = [
+        _Leaves(block.logs[::skip], block.losses[::skip], block.times * skip)
+        for block in leaves
+        for skip in [max(1, len(block.logs) // _SAMPLED)]
+    ]
 
     def exponent(log_order: float) -> float:
         order = math.exp(log_order)
         return (
-            _log_moment(leaves, order)
+            _log_moment(sampled, order)
             - order * epsilon
             + order * math.log(order / (1.0 + order))
             - math.log1p(order)
@@ -356,34 +362,29 @@ def _tilted(
     index = place.astype(np.int64) - first[:, None]
     shares = (below / sums[:, None], higher / sums[:, None])
     return (
-        spread(index, shares, first, ratios),
+        _spread(index, shares, first, ratios),
         math.fsum(log.tolist()) + math.fsum(np.log(sums).tolist()),
         math.fsum(base[:, 0].tolist()),
     )
 
 
-def estimate(ramp: Floats, epsilon: float) -> float:
-    """Return about ln δ(ε) of a symmetric ramp: the losses, tilted so that their mean is ε, as if normal."""
-    from scipy.special import erfcx, expit  # noqa: PLC0415 - slow to import
-
-    drawn = np.maximum(np.rint(ramp * OUT_OF), 1.0) / OUT_OF
-    rest = drawn[::-1]  # 1 - p, since it is symmetric
-    low, high, rest_low, rest_high = drawn[:-1], drawn[1:], rest[:-1], rest[1:]
-    yes, no = np.log(low / high), np.log(rest_low / rest_high)
-    odds = np.log(low / rest_low)
-    apart = yes - no
-    sure = math.fsum(no.tolist()) - math.log(rest[0])  # the loss if every answer is no
-    order = 1.0
-    for _ in range(60):
-        weights = expit(odds + order * apart)
-        variance = float((weights * (1.0 - weights) * apart**2).sum()) + 1e-300
-        step = (epsilon - sure - float((weights * apart).sum())) / variance
-        new = min(max(order + step, order / 4.0, 1e-6), order * 4.0)
-        if abs(new - order) <= 1e-6 * order:
-            break
-        order = new
-    log_moment = float((np.log(rest_low) + np.logaddexp(0.0, odds + order * apart)).sum()) + order * sure
-    width = math.sqrt(variance / 2.0)
-    normal = 0.5 * float(erfcx(order * width) - erfcx((order + 1.0) * width))
-    finite = math.log(max(normal, 1e-300)) + log_moment - order * epsilon
-    return float(np.logaddexp(min(finite, 700.0), math.log(rest[-1])))
+def _spread(
+    index: npt.NDArray[np.int64],
+    shares: tuple[Floats, Floats],
+    first: npt.NDArray[np.int64],
+    ratios: npt.NDArray[np.int64],
+) -> Law:
+    """Return the law of the sum of all rows: those of one kind of cell and about one width are folded together."""
+    parts = []
+    widths = index.max(axis=1) + 2
+    kinds = 64 * np.log2(ratios).astype(np.int64) + np.ceil(np.log2(widths)).astype(np.int64)
+    for kind in np.unique(kinds).tolist():
+        chosen = np.flatnonzero(kinds == kind)
+        masses = np.zeros((chosen.size, int(widths[chosen].max())))
+        rows = np.arange(chosen.size)
+        for column in range(index.shape[1]):
+            for further in (0, 1):
+                np.add.at(masses, (rows, index[chosen, column] + further), shares[further][chosen, column])
+        parts += [widened(fold(masses), 1 << kind // 64)]
+    law = merge(parts)
+    return law._replace(start=law.start + int((first * ratios).sum()))

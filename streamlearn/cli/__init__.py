@@ -78,4 +78,5 @@ from streamlearn.cli import planning as planning  # noqa: E402 - as above
 from streamlearn.cli import predicting as predicting  # noqa: E402 - as above
 from streamlearn.cli import ratios as ratios  # noqa: E402 - as above
 from streamlearn.cli import reporting as reporting  # noqa: E402 - as above
+from streamlearn.cli import serving as serving  # noqa: E402 - as above
 from streamlearn.cli import stopping as stopping  # noqa: E402 - joins its commands to the app above

@@ -46,17 +46,28 @@ def predict(
         typer.Option("--agent", "-a", help="soa, subsampled, candidates or private. May be repeated."),
     ] = None,
     epsilon: Annotated[
-        float, typer.Option("--epsilon", "-e", help="Privacy ε of candidates and private.")
-    ] = 1.0,
+        float | None,
+        typer.Option("--epsilon", "-e", help="Privacy ε of candidates and private; 1 by default."),
+    ] = None,
     privacy_delta: Annotated[
-        float, typer.Option("--delta", help="Privacy δ of candidates and private.")
-    ] = 1e-6,
+        float | None,
+        typer.Option("--delta", help="Privacy δ of candidates and private; 1e-6 by default."),
+    ] = None,
     late: Annotated[
-        int,
+        int | None,
         typer.Option(
-            "--max-delay", min=0, help="Rounds that a label may be late for candidates and private."
+            "--max-delay",
+            min=0,
+            help="Rounds that a label may be late for candidates and private; 0 by default.",
         ),
-    ] = 0,
+    ] = None,
+    plan: Annotated[
+        Path | None,
+        typer.Option(
+            "--plan",
+            help="Plan that plan --out saved, in place of these three; its agent is private or candidates.",
+        ),
+    ] = None,
     gamma: Annotated[
         list[float] | None,
         typer.Option("--gamma", "-g", help="Chance that subsampled retains an example. May be repeated."),
@@ -108,8 +119,10 @@ def predict(
     )  # fmt: skip
     wait = _delay(delay, timed=time is not None)
     hypotheses, rest = _class(cls, stream, sample, cuts)
-    planned = {"epsilon": epsilon, "delta": privacy_delta, "max_delay": late}
-    agents = _agents(hypotheses, agent or ["soa"], gamma, planned, seed)
+    names, planned = _planned(
+        hypotheses, agent, plan, {"epsilon": epsilon, "delta": privacy_delta, "max_delay": late}
+    )
+    agents = _agents(hypotheses, names, gamma, planned, seed)
     results = replay_many(rest, agents, delay=wait, progress=True)
     if plot is not None:
         from streamlearn.replays.figures import mistake_curves  # noqa: PLC0415 - as above
@@ -202,6 +215,33 @@ class _Later:
 
     def schedule(self, delay: Any) -> Iterator[Any]:
         return itertools.islice(self._stream.schedule(delay), self._first, None)
+
+
+def _planned(
+    hypotheses: HypothesisClass, names: list[str] | None, file: Path | None, asked: dict[str, Any]
+) -> tuple[list[str], dict[str, Any]]:
+    """Return the agents, with that of a saved plan, and what candidates and private are made from."""
+    usual = {"epsilon": 1.0, "delta": 1e-6, "max_delay": 0}
+    if file is None:
+        return names or ["soa"], {
+            name: usual[name] if value is None else value for name, value in asked.items()
+        }
+    for name, value in asked.items():
+        if value is not None:
+            raise ParameterError(
+                f"--{name.replace('_', '-')} must not be given with --plan: the plan has its own; leave out one of the "
+                "two"
+            )
+    from streamlearn.planning import Plan  # noqa: PLC0415 - keeps --help fast
+
+    plan = Plan.load(file, hypotheses)
+    own, other = ("candidates", "private") if plan.combination is None else ("private", "candidates")
+    chosen = names or [own]
+    if other in chosen:
+        raise ParameterError(
+            f"--agent {other} must not be given with --plan {file}, a plan of {own}; leave it out, or name {own}"
+        )
+    return chosen if own in chosen else [*chosen, own], {"plan": plan, "max_delay": plan.max_delay}
 
 
 def _agents(

@@ -15,6 +15,9 @@ from streamlearn.errors import StateError
 NOTHING: Final = object()
 """Stands for what is no instance."""
 
+_PLAIN: Final = frozenset({int, str, bool})
+"""Types, and no more than these, of which everything can be hashed and equals itself."""
+
 
 def key(x: Any) -> Hashable:
     """Return the hashable an instance stands for, ``NOTHING`` if it is no instance.
@@ -32,7 +35,7 @@ def key(x: Any) -> Hashable:
         if len(x) != 1:
             return frozenset(x.items()) if all(map(_usable, x.values())) else NOTHING
         x = next(iter(x.values()))
-    if not _usable(x):
+    if type(x) not in _PLAIN and not _usable(x):
         return NOTHING
     hashable: Hashable = x
     return hashable

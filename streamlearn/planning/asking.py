@@ -20,7 +20,7 @@ from streamlearn.planning.certificate import Certificate, candidate_delta
 from streamlearn.planning.combination import Combination
 from streamlearn.planning.crossing import crossover
 from streamlearn.planning.delays import schedule
-from streamlearn.planning.modes import scheme_for
+from streamlearn.planning.modes import PAPER_MODE, scheme_for
 from streamlearn.planning.numbers import LEAST_BETA
 from streamlearn.planning.plan import Plan
 from streamlearn.planning.search import (
@@ -78,7 +78,7 @@ def candidate_plan(
     ParameterError
         If an argument is outside its bound.
     SizeError
-        If the class does not support the mode, or no plan keeps the privacy.
+        If the class does not support the mode, or no plan keeps the privacy; in mode "paper" always, with the number.
 
     Examples
     --------
@@ -94,6 +94,7 @@ def candidate_plan(
         raise ParameterError(
             f"beta must lie in [{LEAST_BETA:g}, 1), got {beta!r}; it is how often the bound may fail, try 1e-6"
         )
+    _refuse_paper(cls, epsilon, delta, mode)
     used = scheme_for(cls, mode).mode  # the default and its name are one plan
     return _candidate_plan(
         cls, float(epsilon), float(delta), used, failing, check_max_delay(plain(max_delay))
@@ -130,7 +131,7 @@ def private_plan(
     ParameterError
         If an argument is outside its bound.
     SizeError
-        If the class does not support the mode, or no plan keeps the privacy.
+        If the class does not support the mode, or no plan keeps the privacy; in mode "paper" always, with the number.
 
     Examples
     --------
@@ -142,6 +143,7 @@ def private_plan(
     """
     check_target(cls, epsilon, delta)
     one_of("split", split, ("optimised", "paper"), "'optimised' errs less")
+    _refuse_paper(cls, epsilon, delta, mode)
     used = scheme_for(cls, mode).mode  # as above
     return _private_plan(cls, float(epsilon), float(delta), used, check_max_delay(plain(max_delay)), split)
 
@@ -175,6 +177,14 @@ def check_target(cls: HypothesisClass, epsilon: float, delta: float = 0.01) -> N
             "cls must have a Littlestone dimension of at least 1, got 0: its one function needs no learning; "
             "SOA says what it says, and shows nothing of the labels"
         )
+
+
+def _refuse_paper(cls: HypothesisClass, epsilon: float, delta: float, mode: object) -> None:
+    """Refuse the paper's mode, with the number: its proof asks for its constants, and these cannot run."""
+    from streamlearn.planning.paper import paper_plan  # noqa: PLC0415 - it imports this module
+
+    if isinstance(mode, str) and mode == PAPER_MODE:
+        paper_plan(cls, epsilon, delta).refuse()
 
 
 _WIDEST = 8.0  # by how much the logarithm of a price is moved at once

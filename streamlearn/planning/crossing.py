@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from streamlearn.errors import PlanError
+from streamlearn.planning.numbers import REMEDY
 from streamlearn.planning.search import ALONE, LEAST_EPSILON, MOST_EPSILON, Shares, Task, propose, total
 
 if TYPE_CHECKING:
@@ -85,7 +86,8 @@ def check_crossover(plan: Plan, scheme: Scheme) -> None:
             parts.epsilon / plan.epsilon, min(1.0, parts.delta / plan.delta), parts.gamma / plan.delta
         )
     stated = False
-    if LEAST_EPSILON <= plan.epsilon <= MOST_EPSILON:
+    # A plan cut short bounds no mistakes, so it is never better.
+    if plan.cut_from is None and LEAST_EPSILON <= plan.epsilon <= MOST_EPSILON:
         better = _comparison(
             Task(scheme, plan.dimension, plan.epsilon, plan.delta, plan.beta, plan.max_delay), shares
         )
@@ -96,4 +98,7 @@ def check_crossover(plan: Plan, scheme: Scheme) -> None:
             and (at + _STEP > _MOST or not better(at + _STEP))
         )
     if not stated:
-        raise PlanError("the plan's crossover must be its own, or null; the plan was edited, make it anew")
+        raise PlanError(
+            f"the plan's crossover must be its own, or null, got {plan.crossover:g}: epsilon, mode, "
+            f"max_delay and combination tell another; {REMEDY}"
+        )

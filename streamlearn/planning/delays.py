@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
+from streamlearn.accounting.combining import LARGEST_DELAY
 from streamlearn.errors import ParameterError
 
 
@@ -23,6 +25,35 @@ def schedule(candidates: int, batch: int, width: int, length: int, max_delay: in
     """
     first = 2 * (batch + max_delay) - 2 + width
     return tuple(first + j * (first + length + max_delay) for j in range(candidates))
+
+
+def paper_schedule(candidates: int, batch: int, width: int, length: int, max_delay: int) -> tuple[int, ...]:
+    """Return the paper's delays 9^j·D_0, D_0 the least that is above 4K' and leaves room for w and L + P.
+
+    Parameters
+    ----------
+    candidates, batch, width, length, max_delay
+        As for :func:`schedule`.
+
+    Raises
+    ------
+    ParameterError
+        If the last one is above 2^50, with the number.
+
+    Examples
+    --------
+    >>> from streamlearn.planning.delays import paper_schedule
+    >>> paper_schedule(3, batch=10, width=5, length=20, max_delay=0)
+    (369, 3321, 29889)
+    """
+    first = max(4 * (batch + max_delay) + 1, width, length + max_delay)
+    digits = math.log10(first) + candidates * math.log10(9.0)
+    if digits > math.log10(LARGEST_DELAY):
+        raise ParameterError(
+            f"delays must be at most 2^50, and the paper's last is 9^{candidates}·{first:,}, about 10^{digits:.0f}; "
+            "take fewer candidates, or leave delays out for the shortest"
+        )
+    return tuple(9**j * first for j in range(1, candidates + 1))
 
 
 def check_delays(

@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from streamlearn.accounting.acceptance import mass
+from streamlearn.planning.delays import schedule
 from streamlearn.planning.plan import Plan
+from streamlearn.rounding import OUT_OF
 
 
 def explain(plan: Plan) -> str:
@@ -134,24 +137,22 @@ def _promises(plan: Plan) -> list[str]:
 
 def _formulas(plan: Plan) -> list[str]:
     n, late = plan.candidates, plan.max_delay
+    b = mass(plan.acceptance, plan.alpha) / OUT_OF
+    fails = "" if plan.cut_from else f", so that selection fails with probability at most β = {plan.beta:g}"
     lines = [
         f"N = {n:,} candidates after the public first one ({plan.mode})",
-        (
-            f"η = {plan.eta:.6g}: a score one higher weighs e^η as much; K = {plan.batch:,} mistakes a batch, so that "
-            f"selection fails with probability at most β = {plan.beta:g}"
-        ),
+        f"η = {plan.eta:.6g}: a score one higher weighs e^η as much; K = {plan.batch:,} mistakes a batch{fails}",
         f"P = {late:,}, K' = K + P = {plan.batch + late:,}",
         (
-            f"α = {plan.alpha:.6g}, b = g_1 = {plan.acceptance[1] / 2**64:.4g}: neighbouring chances are "
-            f"(α, b)-close; w = {plan.acceptance_width:,} steps, about (2/α)·ln(1 + (e^α - 1)/(2b))"
+            f"α = {plan.alpha:.6g}, b = {b:.4g}: neighbouring chances are "
+            f"(α, b)-close; w = {plan.acceptance_width:,} steps, at best about (2/α)·ln(1 + (e^α - 1)/(2b))"
         ),
-        f"L = {plan.mirror_length:,} rounds of ramp, p_1 = {plan.ramp[0] / 2**64:.4g} to 1 - p_1, certified",
-        f"D_1 = 2K' - 2 + w = {plan.delays[0]:,}",
+        (
+            f"L = {plan.mirror_length:,} rounds of ramp, from p_1 = {plan.ramp[0] / OUT_OF:.4g} to 1 - "
+            f"{(OUT_OF - plan.ramp[-1]) / OUT_OF:.4g}, certified"
+        ),
+        *_delays(plan),
     ]
-    if n > 1:
-        lines.append(f"D_N = D_1 + (N-1)(2K' - 2 + w + L + P) = {plan.delays[-1]:,}")
-    if plan.mistake_bound is not None:
-        lines.append(f"B = K' - 1 + D_N + P + L = K' - 1 + N(2K' - 2 + w + L + P) = {plan.mistake_bound:,}")
     parts = plan.combination
     own_epsilon, own_delta = (plan.epsilon, plan.delta) if parts is None else (parts.epsilon, parts.delta)
     lines.append(
@@ -174,6 +175,24 @@ def _formulas(plan: Plan) -> list[str]:
                 f"{parts.rule_delta:.4g}"
             ),
         ]
+    return lines
+
+
+def _delays(plan: Plan) -> list[str]:
+    """Return D_1, D_N and B; a plan with explicit delays may wait longer than the formulas say."""
+    n, late, width, length = plan.candidates, plan.max_delay, plan.acceptance_width, plan.mirror_length
+    shortest = plan.delays == schedule(n, plan.batch, width, length, late)
+    first, last = "2K' - 2 + w", "D_1 + (N-1)(2K' - 2 + w + L + P)"
+    if shortest:
+        lines = [f"D_1 = {first} = {plan.delays[0]:,}"]
+        lines += [f"D_N = {last} = {plan.delays[-1]:,}"] * (n > 1)
+    else:
+        lines = [
+            f"D_1 = {plan.delays[0]:,} to D_N = {plan.delays[-1]:,}, as given: none shorter than Claim 1 allows"
+        ]
+    if plan.mistake_bound is not None:
+        formula = "K' - 1 + D_N + P + L" + " = K' - 1 + N(2K' - 2 + w + L + P)" * shortest
+        lines.append(f"B = {formula} = {plan.mistake_bound:,}")
     return lines
 
 

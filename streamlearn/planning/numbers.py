@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from typing import TYPE_CHECKING, Any
 
 from streamlearn.accounting.combining import LARGEST_DELAY
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 LEAST_BETA = 1e-300
 """No batch is worked out for a smaller chance of failure."""
 
+REMEDY = "the plan was edited, make it anew with private_plan, candidate_plan or Plan.explicit"
+
 _MOST = LARGEST_DELAY  # of any whole number in a plan
 _REALS = {
     "epsilon": (0.0, 1e3),
@@ -24,6 +27,25 @@ _REALS = {
     "order": (0.0, 1e6),
 }
 _WHOLES = {"dimension": 1, "candidates": 1, "batch": 1, "max_delay": 0}
+_SHARES = {"epsilon": 1e3, "rule_epsilon": 1e3, "delta": 1.0, "gamma": 1.0, "rule_delta": 1.0}
+
+BOUNDS = {
+    **dict.fromkeys(("class_digest", "mode", "format"), "be text"),
+    "version": "be a whole number",
+    **{name: f"lie in ({above:g}, {most:g}]" for name, (above, most) in _REALS.items()},
+    "eta": f"lie in [{LEAST_ETA:g}, {MOST_ETA:g}]",
+    "beta": "lie in [0, 1]",
+    **{name: f"be a whole number in {least}..2^50" for name, least in _WHOLES.items()},
+    "delays": "be whole numbers in 1..2^50, one a candidate",
+    "acceptance": "rise from 0 to 2^64, in whole numbers (decimal strings in a file)",
+    "ramp": "rise within 1..2^64 - 1, in whole numbers (decimal strings in a file)",
+    "crossover": "lie in (0, 1/2], or be null",
+    "cut_from": "be a whole number above candidates, or be null",
+    "combination": "be a Combination (an object in a file), or null",
+    **{f"combination.{name}": f"lie in (0, {most:g})" for name, most in _SHARES.items()},
+    "combination.head_start": "be a whole number in 1..2^50",
+}
+"""What each field must do, as a refusal says it."""
 
 
 def check_numbers(plan: Plan) -> None:
@@ -37,69 +59,87 @@ def check_numbers(plan: Plan) -> None:
         If there are such; it names the field.
     """
     for name in ("class_digest", "mode"):
-        _demand(isinstance(getattr(plan, name), str), name, "be text")
+        _check(isinstance(getattr(plan, name), str), name, getattr(plan, name))
     for name, (above, most) in _REALS.items():
-        _demand(_within(getattr(plan, name), above, most), name, f"lie in ({above:g}, {most:g}]")
-    _demand(
-        _is_real(plan.eta) and LEAST_ETA <= plan.eta <= MOST_ETA,
-        "eta",
-        f"lie in [{LEAST_ETA:g}, {MOST_ETA:g}]",
-    )
-    _demand(_is_real(plan.beta) and 0.0 <= plan.beta <= 1.0, "beta", "lie in [0, 1]")
+        _check(_within(getattr(plan, name), above, most), name, getattr(plan, name))
+    _check(_is_real(plan.eta) and LEAST_ETA <= plan.eta <= MOST_ETA, "eta", plan.eta)
+    _check(_is_real(plan.beta) and 0.0 <= plan.beta <= 1.0, "beta", plan.beta)
     # Beyond, the exponent's rounding would show.
-    _demand(plan.order * plan.epsilon <= 1e8, "order", "be at most 1e8/ε")
+    demand(
+        plan.order * plan.epsilon <= 1e8, "order", f"be at most 1e8/ε = {1e8 / plan.epsilon:g}", plan.order
+    )
     for name, least in _WHOLES.items():
-        _demand(_is_whole(getattr(plan, name), least), name, f"be a whole number in {least}..2^50")
-    _demand(_are_whole(plan.delays, 1, _MOST), "delays", "be whole numbers in 1..2^50")
-    _demand(
-        _are_whole(plan.acceptance, 0, OUT_OF)
-        and len(plan.acceptance) > 1
-        and (plan.acceptance[0], plan.acceptance[-1]) == (0, OUT_OF)
-        and _rise(plan.acceptance),
+        _check(_is_whole(getattr(plan, name), least), name, getattr(plan, name))
+    _check(_are_whole(plan.delays, 1, _MOST), "delays", plan.delays)
+    ends = 0, OUT_OF
+    chances = plan.acceptance
+    _check(
+        _are_whole(chances, *ends)
+        and len(chances) > 1
+        and (chances[0], chances[-1]) == ends
+        and _rise(chances),
         "acceptance",
-        "rise from 0 to 2^64",
+        chances,
     )
-    _demand(
-        _are_whole(plan.ramp, 1, OUT_OF - 1) and len(plan.ramp) > 0 and _rise(plan.ramp),
-        "ramp",
-        "rise within 1..2^64 - 1",
+    _check(
+        _are_whole(plan.ramp, 1, OUT_OF - 1) and len(plan.ramp) > 0 and _rise(plan.ramp), "ramp", plan.ramp
     )
-    _demand(
-        plan.crossover is None or _within(plan.crossover, 0.0, 0.5),
-        "crossover",
-        "lie in (0, 1/2], or be null",
-    )
-    _demand(
-        plan.cut_from is None or _is_whole(plan.cut_from, plan.candidates + 1),
-        "cut_from",
-        "be a whole number above candidates, or be null",
-    )
+    _check(plan.crossover is None or _within(plan.crossover, 0.0, 0.5), "crossover", plan.crossover)
+    _check(plan.cut_from is None or _is_whole(plan.cut_from, plan.candidates + 1), "cut_from", plan.cut_from)
     _check_combination(plan.combination)
 
 
 def _check_combination(parts: object) -> None:
     if parts is None:
         return
-    _demand(isinstance(parts, Combination), "combination", "be a Combination, or null")
-    for name, most in (
-        ("epsilon", 1e3),
-        ("rule_epsilon", 1e3),
-        ("delta", 1.0),
-        ("gamma", 1.0),
-        ("rule_delta", 1.0),
-    ):
+    _check(isinstance(parts, Combination), "combination", parts)
+    for name, most in _SHARES.items():
         level = getattr(parts, name)
-        _demand(_within(level, 0.0, most) and level < most, f"combination.{name}", f"lie in (0, {most:g})")
-    _demand(
-        _is_whole(getattr(parts, "head_start", None), 1),
-        "combination.head_start",
-        "be a whole number in 1..2^50",
-    )
+        _check(_within(level, 0.0, most) and level < most, f"combination.{name}", level)
+    head_start = getattr(parts, "head_start", None)
+    _check(_is_whole(head_start, 1), "combination.head_start", head_start)
 
 
-def _demand(holds: bool, name: str, bound: str) -> None:
+def _check(holds: bool, name: str, value: object) -> None:
+    demand(holds, name, BOUNDS[name], value)
+
+
+def demand(holds: bool, name: str, bound: str, value: object, why: str = "") -> None:
+    """Refuse a field that does not do what it must.
+
+    Parameters
+    ----------
+    holds
+        Whether it does.
+    name, bound
+        The field, and what it must do.
+    value
+        What it is; only its beginning is quoted.
+    why
+        What the bound follows from.
+
+    Raises
+    ------
+    PlanError
+        If it does not.
+    """
     if not holds:
-        raise PlanError(f"the plan's {name} must {bound}; the plan was edited, make it anew")
+        reason = f": {why}" if why else ""
+        raise PlanError(f"the plan's {name} must {bound}, got {quoted(value)}{reason}; {REMEDY}")
+
+
+def quoted(value: object) -> str:
+    """Return the beginning of a value as text, whatever it is.
+
+    Examples
+    --------
+    >>> from streamlearn.planning.numbers import quoted
+    >>> quoted(list(range(1000))), quoted(10**400)
+    ('[0, 1, 2, 3, 4, 5, ...]', 'an integer of more than 40 digits')
+    """
+    if isinstance(value, int) and abs(value) >= 10**40:  # Python refuses to write a very long one
+        return "an integer of more than 40 digits"
+    return reprlib.repr(value)
 
 
 def _is_real(value: object) -> bool:

@@ -97,7 +97,7 @@ class PaperPlan:
         raise SizeError(
             f"the paper's own plan cannot run: it promises at most {_text(self.log_mistake_bound)} mistakes, with "
             f"{_text(self.log_candidates)} candidates and batches of {_text(self.log_batch)}; private_plan and "
-            "candidate_plan make one that can"
+            'candidate_plan make one that can, and Plan.explicit(mode="paper") runs its algorithm with your own numbers'
         )
 
 

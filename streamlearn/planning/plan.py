@@ -6,25 +6,25 @@ import dataclasses
 import hashlib
 import math
 from collections.abc import Sequence
-from fractions import Fraction
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
 
-from streamlearn.accounting.combining import LARGEST_DELAY, plain, rule_delta
-from streamlearn.errors import ParameterError, PlanError, SizeError
-from streamlearn.hypotheses.base import HypothesisClass, check_class
+from streamlearn.accounting.combining import LARGEST_DELAY, plain
+from streamlearn.errors import ParameterError
+from streamlearn.files import write_atomically
+from streamlearn.hypotheses.base import HypothesisClass
 from streamlearn.ordered import check_max_delay
 from streamlearn.planning.arguments import levels_of, listed, real, whole
 from streamlearn.planning.certificate import candidate_delta
 from streamlearn.planning.combination import Combination
-from streamlearn.planning.delays import check_delays, schedule
-from streamlearn.planning.modes import scheme_for
-from streamlearn.planning.numbers import LEAST_BETA, check_numbers
+from streamlearn.planning.delays import check_delays, paper_schedule, schedule
+from streamlearn.planning.modes import PAPER_MODE, full_count, scheme_for
 from streamlearn.privacy import Guarantee
 from streamlearn.rounding import OUT_OF
-from streamlearn.selection import Scheme
+from streamlearn.selection import Scheme, sampled
 from streamlearn.selection.exponential import LEAST_ETA, MOST_ETA
 
 _ALPHAS = np.geomspace(1e-3, 10.0, 60)
@@ -112,7 +112,7 @@ class Plan:
         beta: float,
         mode: str | None = None,
         candidates: int | None = None,
-        delays: Sequence[int] | None = None,
+        delays: Sequence[int] | Literal["paper"] | None = None,
         max_delay: int = 0,
     ) -> Self:
         """Return a plan for candidate replacement with these parameters; its δ at ``epsilon`` is computed.
@@ -130,12 +130,13 @@ class Plan:
         beta
             What is said of the failure probability; it must be that of (η, K) at least, unless N is cut short.
         mode
-            How candidates are selected; by default as the class does best.
+            How candidates are selected; by default as the class does best. "paper" is Algorithm 2 with these N and K:
+            of its mistakes nothing is promised, as they are far below the paper's own.
         candidates
             N; by default, and at most, what the mode takes. With fewer the privacy is kept and nothing is promised of
-            mistakes.
+            mistakes. Mode "paper" has no default, and takes 1000 at most.
         delays
-            D_1..D_N; by default the shortest.
+            D_1..D_N; by default the shortest. "paper" is 9^j·D_0, with D_0 above 4K', w and L + P.
         max_delay
             P.
 
@@ -149,11 +150,9 @@ class Plan:
         from streamlearn.planning.asking import check_target  # noqa: PLC0415 - it imports this module
 
         check_target(hypotheses, epsilon)
-        used = scheme_for(hypotheses, mode)
-        level, rate = float(epsilon), real("eta", eta, LEAST_ETA, MOST_ETA, "try 0.1")
-        count = used.steps
-        if candidates is not None:
-            count = whole("candidates", candidates, used.steps, "leave it out for all")
+        used, count = _chosen(hypotheses, mode, candidates)
+        full = full_count(hypotheses, used.mode)
+        level, rate = float(epsilon), real("eta", eta, *_eta_range(used.mode), "try 0.1")
         size = whole("batch", batch, LARGEST_DELAY, "it is K, the mistakes that lead to a candidate")
         failing = real("beta", beta, 0.0, 1.0, "it is a failure probability, try 1e-6")
         rises = levels_of("ramp", ramp)
@@ -166,7 +165,12 @@ class Plan:
             )
         late = check_max_delay(plain(max_delay))
         shape = (count, size, len(chances) - 1, len(rises), late)
-        chosen = schedule(*shape) if delays is None else tuple(listed("delays", delays, "whole numbers"))
+        if delays is None:
+            chosen = schedule(*shape)
+        elif isinstance(delays, str) and delays == "paper":
+            chosen = paper_schedule(*shape)
+        else:
+            chosen = tuple(listed("delays", delays, "whole numbers"))
         check_delays(chosen, *shape)
         # Every α gives a valid δ.
         found = [
@@ -181,13 +185,16 @@ class Plan:
         (delta, order), alpha = min(found)
         return cls(
             hypotheses.digest, hypotheses.dimension, level, delta, used.mode, count, size, rate,
-            alpha, order, chances, chosen, rises, failing, late, cut_from=used.steps if count < used.steps else None,
+            alpha, order, chances, chosen, rises, failing, late, cut_from=full if count < full else None,
         )  # fmt: skip
 
     @property
-    def kind(self) -> Literal["tight"]:
-        """Which constants: our own. The paper's are :func:`~streamlearn.planning.paper_plan`'s."""
-        return "tight"
+    def kind(self) -> Literal["tight", "paper"]:
+        """Which algorithm: our own, or the paper's with explicit numbers.
+
+        The paper's own numbers are :func:`~streamlearn.planning.paper_plan`'s.
+        """
+        return "paper" if self.mode == PAPER_MODE else "tight"
 
     @cached_property
     def digest(self) -> str:
@@ -249,31 +256,9 @@ class Plan:
         PlanError
             If the plan is for another class, or its mode cannot be used.
         """
-        used = self._scheme(hypotheses)
-        parts = self.combination
-        own = candidate_delta(
-            used,
-            epsilon=self.epsilon if parts is None else parts.epsilon,
-            eta=self.eta,
-            batch=self.batch,
-            alpha=self.alpha,
-            acceptance=self.acceptance,
-            ramp=self.ramp,
-            orders=np.array([self.order]),
-        ).delta
-        if parts is None:
-            return own
-        shares = (Fraction(parts.delta), Fraction(parts.gamma), Fraction(parts.rule_delta))
-        if Fraction(parts.epsilon) + Fraction(parts.rule_epsilon) > Fraction(self.epsilon) or sum(
-            shares
-        ) > Fraction(self.delta):
-            return 1.0
-        rule = rule_delta(parts.head_start, parts.rule_epsilon, self.max_delay)
-        # Each part keeps what is said of it; the slack is for sums of doubles in another order.
-        if own > parts.delta * (1.0 + 1e-9) or rule > parts.rule_delta * (1.0 + 1e-9):
-            return 1.0
-        # Rounded up to the next double: the sum of three is within two roundings.
-        return min(1.0, (own + parts.gamma + rule) * (1.0 + 1e-15))
+        from streamlearn.planning.keeping import certified_delta  # noqa: PLC0415 - it imports this module
+
+        return certified_delta(self, hypotheses)
 
     def certify(self, hypotheses: HypothesisClass) -> None:
         """Check that the plan keeps what it promises.
@@ -288,54 +273,9 @@ class Plan:
         PlanError
             If it is for another class, or some part does not keep its promise.
         """
-        check_numbers(self)
-        self._check_fit(hypotheses)
-        found = self.certified_delta(hypotheses)
-        if found > self.delta:
-            raise PlanError(
-                f"the plan promises δ = {self.delta:g} and keeps only {found:.6g}; make it anew with private_plan or "
-                "candidate_plan, or state the parameters with Plan.explicit"
-            )
+        from streamlearn.planning.keeping import certify  # noqa: PLC0415 - it imports this module
 
-    def _check_fit(self, hypotheses: HypothesisClass) -> None:
-        """Refuse a plan whose shape or failure probability are not what the class and the proof ask for."""
-        used = self._scheme(hypotheses)
-        cut = used.steps if self.candidates < used.steps else None
-        if self.dimension != hypotheses.dimension or self.candidates > used.steps or self.cut_from != cut:
-            raise PlanError(
-                f"the plan does not fit {self.class_digest}, of dimension {hypotheses.dimension} and with {used.steps} "
-                "candidates in this mode (cut_from says so where the plan has fewer); make it anew"
-            )
-        try:
-            check_delays(
-                self.delays,
-                self.candidates,
-                self.batch,
-                self.acceptance_width,
-                self.mirror_length,
-                self.max_delay,
-            )
-        except ParameterError as error:
-            raise PlanError(f"the plan's delays cannot be used: {error}") from None
-        if (
-            cut is None
-            and self.beta < 1.0
-            and (self.beta < LEAST_BETA or used.batch(self.eta, self.beta) > self.batch)
-        ):
-            raise PlanError(
-                f"batches of {self.batch} fail more often than β = {self.beta:g}; make the plan anew"
-            )
-
-    def _scheme(self, hypotheses: HypothesisClass) -> Scheme:
-        check_class(hypotheses)
-        if hypotheses.digest != self.class_digest:
-            raise PlanError(
-                f"the plan is for {self.class_digest}, not for {hypotheses.digest}; make one for it"
-            )
-        try:
-            return scheme_for(hypotheses, self.mode)
-        except (ParameterError, SizeError) as error:
-            raise PlanError(f"the plan's mode cannot be used: {error}") from None
+        certify(self, hypotheses)
 
     def explain(self) -> str:
         """Return every derived figure with its formula, and what is promised, as text of several lines."""
@@ -374,3 +314,48 @@ class Plan:
         from streamlearn.planning.saving import from_json  # noqa: PLC0415 - as above
 
         return from_json(text, hypotheses)
+
+    def save(self, path: str | Path) -> None:
+        """Write the JSON to ``path``, whole or not at all; an existing file is replaced in one step.
+
+        Raises
+        ------
+        StreamlearnError
+            If the file cannot be written.
+        """
+        write_atomically(path, self.to_json() + "\n")
+
+    @staticmethod
+    def load(path: str | Path, hypotheses: HypothesisClass) -> Plan:
+        """Read a plan that :meth:`save` wrote, certified anew.
+
+        Parameters
+        ----------
+        path
+            The file.
+        hypotheses
+            The class that the plan is for.
+
+        Raises
+        ------
+        PlanError
+            If the file cannot be read, or as :meth:`from_json`.
+        """
+        from streamlearn.planning.saving import load  # noqa: PLC0415 - as above
+
+        return load(path, hypotheses)
+
+
+def _chosen(hypotheses: HypothesisClass, mode: str | None, candidates: object) -> tuple[Scheme, int]:
+    """Return how candidates are selected, and N."""
+    if isinstance(mode, str) and mode == PAPER_MODE and candidates is not None:
+        count = whole("candidates", candidates, sampled.MOST_CANDIDATES, "each costs privacy, try 1")
+        return scheme_for(hypotheses, mode, count), count
+    used = scheme_for(hypotheses, mode)
+    if candidates is None:
+        return used, used.steps
+    return used, whole("candidates", candidates, used.steps, "leave it out for all")
+
+
+def _eta_range(mode: str) -> tuple[float, float]:
+    return (sampled.LEAST_ETA, sampled.MOST_ETA) if mode == PAPER_MODE else (LEAST_ETA, MOST_ETA)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
@@ -11,6 +13,7 @@ from streamlearn.errors import PlanError
 from streamlearn.planning.combination import Combination
 from streamlearn.planning.crossing import check_crossover
 from streamlearn.planning.modes import scheme_for
+from streamlearn.planning.numbers import BOUNDS, demand
 from streamlearn.planning.plan import Plan
 
 if TYPE_CHECKING:
@@ -18,6 +21,10 @@ if TYPE_CHECKING:
 
 FORMAT = "streamlearn/private-plan"
 VERSION = 1
+
+_FIELD = re.compile(r"field `([a-z_]+)`")
+_BYTE = re.compile(r"byte ([0-9]+)")
+_NAME = re.compile(rb'"([a-z_]{1,30})"\s*:')
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -100,7 +107,9 @@ def from_json(text: str | bytes, hypotheses: HypothesisClass) -> Plan:
     """
     header = _decode(text, _Header)
     if header.format != FORMAT:
-        raise PlanError(f"not a private plan: format is {header.format!r}, and {FORMAT!r} is read here")
+        raise PlanError(
+            f"not a private plan: format is {header.format!r}, and {FORMAT!r} is read here; give a plan's own JSON"
+        )
     if header.version != VERSION:
         raise PlanError(
             f"plan version {header.version} is not {VERSION}, the one read here; upgrade streamlearn"
@@ -108,19 +117,49 @@ def from_json(text: str | bytes, hypotheses: HypothesisClass) -> Plan:
     file = _decode(text, _File)
     fields = msgspec.structs.asdict(file)
     del fields["format"], fields["version"]
-    fields["acceptance"], fields["ramp"] = _integers(file.acceptance), _integers(file.ramp)
+    fields["acceptance"], fields["ramp"] = (
+        _integers("acceptance", file.acceptance),
+        _integers("ramp", file.ramp),
+    )
     fields["delays"] = tuple(file.delays)
     if file.combination is not None:
         fields["combination"] = Combination(**msgspec.structs.asdict(file.combination))
     plan = Plan(**fields)
     plan.certify(hypotheses)
-    check_crossover(plan, scheme_for(hypotheses, plan.mode))
+    check_crossover(plan, scheme_for(hypotheses, plan.mode, plan.candidates))
     return plan
 
 
-def _integers(texts: list[str]) -> tuple[int, ...]:
-    if any(len(text) > 20 or not text.isascii() or not text.isdigit() for text in texts):
-        raise PlanError("the plan holds something other than an integer out of 2^64; the file was edited")
+def load(path: str | Path, hypotheses: HypothesisClass) -> Plan:
+    """Return the plan that a file holds, certified anew.
+
+    Parameters
+    ----------
+    path
+        The file.
+    hypotheses
+        The class that the plan is for.
+
+    Raises
+    ------
+    PlanError
+        As :meth:`Plan.load`.
+    """
+    try:
+        text = Path(path).read_bytes()
+    except (OSError, ValueError) as error:
+        raise PlanError(
+            f"plan {path!s}: cannot be read ({error}); give a file that plan --out or Plan.save made"
+        ) from None
+    try:
+        return from_json(text, hypotheses)
+    except PlanError as error:
+        raise PlanError(f"plan {path!s}: {error}") from None
+
+
+def _integers(name: str, texts: list[str]) -> tuple[int, ...]:
+    for text in texts:
+        demand(len(text) <= 20 and text.isascii() and text.isdigit(), name, BOUNDS[name], text)
     return tuple(int(text) for text in texts)
 
 
@@ -129,5 +168,33 @@ def _decode(text: str | bytes, kind: type[T]) -> T:
         raise PlanError(f"a plan must be JSON text, got {type(text).__name__}; give what to_json() returned")
     try:
         return msgspec.json.decode(text, type=kind)
+    except msgspec.ValidationError as error:
+        raise PlanError(
+            f"malformed private plan: {_named(str(error))}; give what to_json() returned"
+        ) from None
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise PlanError(f"malformed private plan: {error}; give what to_json() returned") from None
+        raise PlanError(
+            f"malformed private plan: {error}{_place(text, str(error))}; give what to_json() returned"
+        ) from None
+
+
+def _named(message: str) -> str:
+    """Return what msgspec says of a field with the field's name and bound: it names a path such as $.ramp[...]."""
+    reason, _, path = message.partition(" - at `$")
+    name = path.strip("`.").split("[")[0]
+    missing = _FIELD.search(reason)
+    if missing is not None:
+        name = ".".join(filter(None, (name, missing[1])))
+    if name not in BOUNDS:
+        return message
+    return f"the plan's {name} must {BOUNDS[name]}: {reason[0].lower()}{reason[1:]}"
+
+
+def _place(text: str | bytes, message: str) -> str:
+    """Return in which field the text ceases to be JSON, as far as that can be told."""
+    found = _BYTE.search(message)
+    if found is None:
+        return ""
+    raw = text if isinstance(text, bytes) else text.encode("utf-8", "replace")
+    names = _NAME.findall(raw[: int(found[1])])
+    return f", in field {names[-1].decode()}" if names else ""

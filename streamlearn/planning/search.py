@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from streamlearn.accounting import moments
+from streamlearn.errors import SizeError
 from streamlearn.planning.shape import shape
 from streamlearn.selection import Scheme
 from streamlearn.selection.exponential import LEAST_ETA
@@ -21,9 +22,14 @@ from streamlearn.selection.exponential import LEAST_ETA
 LEAST_EPSILON, MOST_EPSILON = 1e-3, 20.0
 """The levels that are searched for."""
 
+LONGEST_RAMP = 25_000_000
+"""The most rounds of a ramp that a plan lists."""
+
 _FORBIDDEN = 1e300
 _LEAST_PRICE, _MOST_PRICE = -5.0, 30.0  # logarithms
-_NEWTON = 10  # steps before the root is sought by halving
+_PRICE = 8.0  # where the price is sought first
+_SECANTS = 10  # steps before the root is sought by halving
+_CLOSE = 1e-4  # of ln spent: near enough to what may be spent
 _ALPHAS = np.geomspace(1e-6, 3.0, 600)
 
 
@@ -100,7 +106,15 @@ class Proposal(NamedTuple):
 
 
 def propose(
-    task: Task, shares: Shares, order: float, first: float, apart: float, excess: float
+    task: Task,
+    shares: Shares,
+    order: float,
+    first: float,
+    apart: float,
+    excess: float,
+    *,
+    near: float = _PRICE,
+    points: int = 60,
 ) -> Proposal | None:
     """Return the best parameters at one order, or None where there are none.
 
@@ -113,6 +127,10 @@ def propose(
     first, apart, excess
         Parts of candidate replacement's δ, below 1 in sum, for the ends of the ramps, for the mass apart of the
         acceptances and for the selection's δ on top of its moments.
+    near
+        About the logarithm of the price.
+    points
+        Of the grid on which the ramp is thought of.
     """
     n, delta = task.scheme.steps, shares.delta * task.delta
     left = delta * (1.0 - first - apart - excess)
@@ -130,7 +148,7 @@ def propose(
         price = math.exp(log_price)
         eta, batch = _selection(task, order, price, excess * delta)
         place = int(np.argmin(widths + price * costs))
-        ramp = shape(p, order, price / 2.0)
+        ramp = shape(p, order, price / 2.0, points)
         spent = float(task.scheme.log_moment(np.array([order]), eta)[0]) + n * (
             float(costs[place]) + ramp.cost
         )
@@ -140,17 +158,18 @@ def propose(
             order, price, p, b, eta, batch, float(_ALPHAS[place]), float(bound)
         )
 
-    return _priced(parts)
+    return _priced(parts, near)
 
 
-def _priced(parts: Callable[[float], tuple[float, Proposal]]) -> Proposal | None:
-    """Return the proposal that spends what it may: by Newton's steps: ln spent falls half as fast as ln price rises.
+def _priced(parts: Callable[[float], tuple[float, Proposal]], at: float) -> Proposal | None:
+    """Return the proposal that spends what it may, by secants; at first ln spent falls half as fast as ln price rises.
 
     A step that leaves what is known to hold the root becomes a halving, as do all after many: where the spending
-    jumps, Newton's steps creep.
+    jumps, secants creep.
     """
-    low, high, at = _LEAST_PRICE, _MOST_PRICE, 8.0
+    low, high, slope = _LEAST_PRICE, _MOST_PRICE, -0.5
     kept: Proposal | None = None
+    last: tuple[float, float] | None = None
     steps = 0
     while high - low > 0.01:
         steps += 1
@@ -159,10 +178,13 @@ def _priced(parts: Callable[[float], tuple[float, Proposal]]) -> Proposal | None
             high, kept = at, found
         else:
             low = at
-        if abs(over) < 2e-3:
+        if abs(over) < _CLOSE:
             return found
-        at += over / 0.5
-        if steps > _NEWTON or not low < at < high:
+        if last is not None:
+            slope = min(max((over - last[1]) / (at - last[0]), -2.0), -0.1)
+        last = at, over
+        at -= over / slope
+        if steps > _SECANTS or not low < at < high:
             at = (low + high) / 2.0
     return kept
 
@@ -176,42 +198,59 @@ def search(task: Task, shares: Shares | None = None) -> tuple[Shares, Proposal] 
         What is searched for.
     shares
         The split; None to find that with the fewest expected mistakes.
+
+    Raises
+    ------
+    SizeError
+        If the ramp would be longer than ``LONGEST_RAMP``.
     """
     from scipy.optimize import minimize  # noqa: PLC0415 - keeps the import of streamlearn fast
 
     stable = task.scheme.excess_delta(1.0, 2) > 0.0
 
-    def read(point: Sequence[float]) -> tuple[Shares, Proposal | None]:
-        split = shares or _split(point[4:7])
-        excess = math.exp(point[3]) if stable else 0.0
-        return split, propose(task, split, math.exp(point[0]), math.exp(point[1]), math.exp(point[2]), excess)
+    near = _PRICE
+
+    def read(point: Sequence[float], points: int = 60) -> tuple[Shares, Proposal | None]:
+        at = iter(point)
+        order, first, apart = (math.exp(next(at)) for _ in range(3))
+        excess = math.exp(next(at)) if stable else 0.0
+        split = shares or _split(list(at))
+        return split, propose(task, split, order, first, apart, excess, near=near, points=points)
 
     def worth(point: Sequence[float]) -> float:
+        nonlocal near
         split, found = read(point)
         if found is None:
             return math.log(_FORBIDDEN)
+        near = math.log(found.price)  # the next point is not far
         return math.log(found.bound if shares == ALONE else total(task, split, found.bound))
 
     part = (shares or PAPER).epsilon
     level = (shares or PAPER).delta * task.delta
-    centre = math.log(1.4 * math.log(1.0 / level) / (part * task.epsilon))
-    start = [centre, math.log(0.1), math.log(0.1), math.log(0.1)]
+    start = [math.log(1.4 * math.log(1.0 / level) / (part * task.epsilon)), math.log(0.1), math.log(0.1)]
+    if stable:
+        start += [math.log(0.1)]
     if shares is None:
         start += [0.6, 0.0, -2.0]
-    best = _descend(minimize, worth, start)
-    split, found = read(best)
-    return None if found is None else (split, found)
+    best = start
+    for exact, most in ((1e-4, 250), (3e-5, 120)):  # anew from where it stopped, along the axes again
+        options = {"xtol": 0.03, "ftol": exact, "maxfev": most}
+        best = minimize(worth, best, method="Powell", options=options).x.tolist()
+    split, found = read(best, points=1000)
+    if found is None:
+        return None
+    _check_length(task, shape(found.first, found.order, found.price / 2.0).length)
+    return split, found
 
 
-def _descend(
-    minimize: Callable[..., object], worth: Callable[[Sequence[float]], float], start: list[float]
-) -> list[float]:
-    point = np.array(start)
-    simplex = np.vstack([point, point + 0.35 * np.eye(len(point))])
-    options = {"initial_simplex": simplex, "xatol": 0.03, "fatol": 2e-4, "maxfev": 260}
-    result = minimize(worth, point, method="Nelder-Mead", options=options)
-    found: list[float] = result.x.tolist()  # type: ignore[attr-defined]  # scipy has no types
-    return found
+def _check_length(task: Task, length: float) -> None:
+    """Refuse a ramp that would take minutes to work out; its length is about like 1/ε²."""
+    if length > LONGEST_RAMP:
+        enough = task.epsilon * math.sqrt(length / LONGEST_RAMP)
+        raise SizeError(
+            f"epsilon = {task.epsilon:g} needs a ramp of about {length:.2g} rounds, and a plan lists at most "
+            f"{LONGEST_RAMP:,}; take an epsilon of {math.ceil(enough * 1050.0) / 1000.0:g} or more"
+        )
 
 
 def total(task: Task, shares: Shares, bound: float) -> float:
@@ -268,7 +307,10 @@ def _widths(b: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
 
 
 def _selection(task: Task, order: float, price: float, excess: float) -> tuple[float, int]:
-    """Return η and K where the batches' mistakes and the priced log-moment are least, by golden section over ln η."""
+    """Return η and K where the batches' mistakes and the priced log-moment are least, by golden section over ln η.
+
+    Of all η with that K it is about the least: it costs the least.
+    """
     z, weight = np.array([order]), 2 * task.scheme.steps + 1
 
     def worth(log_eta: float) -> float:
@@ -290,7 +332,13 @@ def _selection(task: Task, order: float, price: float, excess: float) -> tuple[f
             right = low + golden * (high - low)
             at_right = worth(right)
     eta = math.exp((low + high) / 2.0)
-    return eta, batch_of(task, eta, excess)
+    batch = batch_of(task, eta, excess)
+    # K falls like 1/η: a little less than K - 1 would need does not suffice for K.
+    low, high = max(LEAST_ETA, eta * (1.0 - 1.5 / (batch + 1.0))), eta
+    for _ in range(6):
+        middle = (low + high) / 2.0
+        low, high = (low, middle) if batch_of(task, middle, excess) <= batch else (middle, high)
+    return high, batch
 
 
 def batch_of(task: Task, eta: float, excess: float) -> int:

@@ -16,9 +16,10 @@ from streamlearn.accounting import moments
 from streamlearn.priors.base import Floats
 from streamlearn.rounding import OUT_OF
 
-_SEARCH = 26  # golden steps: ln s to 7e-5
+_BLOCK = 1 << 14  # rounds worked on at once: few enough to stay near the processor
+_SEARCH = 26  # golden steps: ln s to 8e-5
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
-_SMALLEST, _LARGEST = 1e-7, 4.0  # steps in log-odds that are thought of
+_SMALLEST, _LARGEST = 1e-9, 4.0  # steps in log-odds that are thought of
 
 
 class Shape(NamedTuple):
@@ -93,12 +94,15 @@ def levels(first: float, order: float, price: float) -> moments.Levels:
     length = max(1, math.ceil(found.length))
     below = length // 2
     # Rounds are stretched, never squeezed, to end at 1/2: in its middle, or half a round from it.
-    places = np.arange(below) * (float(found.rounds[-1]) / ((length - 1) / 2.0 or 1.0))
-    odds = np.interp(places, found.rounds, found.odds)
-    chances = OUT_OF / (1.0 + np.exp(-odds))  # at most 2^63, so they fit
-    lower = np.maximum(chances.astype(np.uint64), 1)
-    middle = np.full(length % 2, OUT_OF // 2, dtype=np.uint64)
-    return np.concatenate([lower, middle, np.uint64(0) - lower[::-1]])  # modulo 2^64
+    stretch = float(found.rounds[-1]) / ((length - 1) / 2.0 or 1.0)
+    ramp = np.full(length, OUT_OF // 2, dtype=np.uint64)
+    for start in range(0, below, _BLOCK):
+        places = np.arange(start, min(start + _BLOCK, below))
+        odds = np.interp(places * stretch, found.rounds, found.odds)
+        chances = OUT_OF / (1.0 + np.exp(-odds))  # at most 2^63, so they fit
+        ramp[places] = np.maximum(chances.astype(np.uint64), 1)
+    ramp[length - below :] = np.uint64(0) - ramp[:below][::-1]  # modulo 2^64
+    return ramp
 
 
 def _steps(odds: Floats, order: float, price: float) -> Floats:
@@ -127,4 +131,5 @@ def _steps(odds: Floats, order: float, price: float) -> Floats:
 
 def _cost(odds: Floats, width: Floats, order: float) -> Floats:
     below, above = odds - width / 2.0, odds + width / 2.0
-    return np.asarray(np.maximum(moments.step(order, below, above) + moments.step(order, above, below), 0.0))
+    both = moments.step(order, np.stack([below, above]), np.stack([above, below]))  # either direction
+    return np.asarray(np.maximum(both.sum(axis=0), 0.0))

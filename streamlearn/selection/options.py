@@ -83,10 +83,10 @@ class OptionsScheme(Scheme):
         beta = check_level("beta", beta)
         rate = log_base(eta)
         odds = math.log(max(self.steps, 1) - beta) - math.log(beta) if self.steps > beta * 2 else 0.0
-        logs = (self._rhos * (odds + self._rivals)).tolist()
+        needed = [float((self._rhos * (odds + self._rivals)).max())] if self._rhos.size else [0.0]
         if self.stable:
-            logs.append(2.0 * odds + rate)  # floor(K/2) scores above "none of them"
-        return max(1, math.ceil(max(logs, default=0.0) / rate * (1.0 + 1e-12)))
+            needed.append(2.0 * odds + rate)  # floor(K/2) scores above "none of them"
+        return max(1, math.ceil(max(needed) / rate * (1.0 + 1e-12)))
 
     def log_moment(self, z: Floats, eta: float) -> Floats:
         """Return N·z(z+1)(2η)²/8: in every call the loss ranges over 2η at most."""

@@ -1,4 +1,7 @@
-"""The paper's own constants (Section 7.1, before Algorithm 2): to know them; no computer could run them."""
+"""The paper's own constants (Section 7.1, before Algorithm 2): to know them; no computer could run them.
+
+With batches of one's own, small enough, its algorithm runs: :mod:`streamlearn.selection.sampled`.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from streamlearn.hypotheses.parameters import check_whole
 from streamlearn.priors.base import Floats
 from streamlearn.selection.arguments import check_batch, check_level
 from streamlearn.selection.base import Scheme, range_moment
+from streamlearn.selection.sampled import MOST_BATCH, MOST_CANDIDATES, SampledScheme, SampledSelector
 
 
 class PaperConstants(NamedTuple):
@@ -39,7 +43,7 @@ class PaperConstants(NamedTuple):
 
 
 class PaperScheme(Scheme):
-    """Algorithm 2 with the paper's constants. It can be asked for its numbers; to start it is refused.
+    """Algorithm 2 with the paper's constants. It can be asked for its numbers; to start with them is refused.
 
     Parameters
     ----------
@@ -74,6 +78,7 @@ class PaperScheme(Scheme):
         self._sample = self.c0 * (d + 1) ** 6
         self._list_size = (self._sample << d) ** d << d * d
         self.steps = 2 * (d + 1) * self._list_size + 2 if d else 0
+        self._runs: SampledScheme | None = None
 
     def constants(self, epsilon: float, delta: float, beta: float) -> PaperConstants:
         """Return n = C_0(d+1)^6, s = (2^d n)^d 2^(d²), N = 2(d+1)s + 2, k = C_1 N²(n + ln(100Nn/εδβ)/ε), K = 2kn.
@@ -108,17 +113,27 @@ class PaperScheme(Scheme):
         """Refuse: δ is an argument of :meth:`constants`."""
         raise ParameterError("the paper's selection takes delta as an argument; ask constants()")
 
-    def start(self, eta: float, K: int) -> NoReturn:  # noqa: ARG002, N803
-        """Refuse, with the number."""
-        digits = math.log10(check_batch(K))
-        raise ParameterError(
-            f"the paper's constants ask for {_power(self.steps)} candidates and batches of about 10^{digits:.0f} "
-            'mistakes; use mode="options", "direct" or "groups"; streamlearn.planning.paper_plan states its figures'
-        )
+    def start(self, eta: float, K: int) -> SampledSelector:  # noqa: N803
+        """Return a run with batches of one's own, one record a group; with the paper's refuse, with the number.
 
-    def from_plain(self, data: Any, eta: float, K: int) -> NoReturn:  # noqa: ARG002, N803
-        """Refuse, with the number."""
-        self.start(eta, K)
+        Of its mistakes nothing is promised. :class:`~streamlearn.selection.sampled.SampledScheme` tells its privacy.
+        """
+        return self._explicit(K).start(eta, K)
+
+    def from_plain(self, data: Any, eta: float, K: int) -> SampledSelector:  # noqa: N803
+        """Return the run that ``to_plain`` wrote."""
+        return self._explicit(K).from_plain(data, eta, K)
+
+    def _explicit(self, batch: int) -> SampledScheme:
+        if check_batch(batch) > MOST_BATCH:
+            digits = math.log10(batch)
+            raise ParameterError(
+                f"the paper's constants ask for {_power(self.steps)} candidates and batches of about 10^{digits:.0f} "
+                'mistakes; use mode="options", "direct" or "groups"; streamlearn.planning.paper_plan states its figures'
+            )
+        if self._runs is None:
+            self._runs = SampledScheme(self.hypotheses, min(self.steps, MOST_CANDIDATES))
+        return self._runs
 
 
 def _power(number: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -93,6 +94,50 @@ def test_nothing_at_the_last_row_works(row, precision):
     found = combining.smallest_delay(epsilon / 2, delta / 2)
     assert balanced_delta(impossible, epsilon / 2, precision) > delta / 2
     assert balanced_delta(found, epsilon / 2, 8) < delta / 2  # the oracle tells them apart
+
+
+def test_the_delay_of_2148_lies_between_a_lower_bound_and_a_certificate_of_its_own():
+    epsilon, delta, _, _ = ROWS[3]
+    found = combining.smallest_delay(epsilon / 2, delta / 2)
+    assert found == 2148
+    assert balanced_delta(1800, epsilon / 2, 6) > delta / 2  # a fifth less is not private
+    least, certified = balanced_delta(found, epsilon / 2, 6), second_certificate(found, epsilon / 2)
+    assert least < certified <= delta / 2
+    assert certified == pytest.approx(combining.rule_delta(found, epsilon / 2), rel=5e-3)
+
+
+def second_certificate(D, epsilon):  # noqa: N803
+    """The proof's bound in 40 digits: the rounds' times by Bernoulli numbers and Hurwitz's zeta, not by an integral."""
+    with mpmath.workdps(40):
+        d, c = mpmath.mpf(1) / D, mpmath.sqrt(1 + mpmath.mpf(1) / D**2)
+        j, first = 1 + d + d * d / 2, 2 * D + 1
+        # -ln cos v = Σ 2^(2k-1) (2^(2k) - 1) |B_2k| / (k (2k)!) v^(2k)
+        terms = [
+            (
+                2 * k,
+                mpmath.mpf(2) ** (2 * k - 1) * (4**k - 1) * abs(mpmath.bernoulli(2 * k))
+                / (k * mpmath.factorial(2 * k)) * (4 * c) ** (2 * k) * mpmath.zeta(2 * k, first),
+            )
+            for k in range(1, 60)
+        ]  # fmt: skip
+        drift = (1 + d) ** 2 * 2 * c * c * mpmath.zeta(2, first)
+
+        def bound(omega, time):
+            moment = j * sum(term * omega**power for power, term in terms) + drift
+            late = mpmath.exp(moment - (mpmath.mpf(1) / 8 + omega**2 / 2) * time)
+            root = mpmath.sqrt(time)
+            told = mpmath.ncdf(root / 2 - epsilon / root) - mpmath.exp(epsilon) * mpmath.ncdf(
+                -root / 2 - epsilon / root
+            )
+            return float(told + late)
+
+        largest = combining._largest_omega(D)
+        start = mpmath.mpf(16) / (2 * D + mpmath.mpf(1) / 2)
+        return min(
+            bound(mpmath.mpf(share * largest), start * (1 + mpmath.mpf(excess)))
+            for share in np.linspace(0.02, 1.0, 50).tolist()
+            for excess in np.linspace(0.002, 0.12, 60).tolist()
+        )
 
 
 @pytest.mark.parametrize(("epsilon", "D"), [(1.0, 226), (1.0, 609)])

@@ -49,6 +49,17 @@ def test_a_long_ramp_is_summed_in_blocks(monkeypatch):
     assert moments.mirror(ORDERS, ramp) == pytest.approx(whole, rel=1e-12)
 
 
+@pytest.mark.parametrize("cut", [0, 700])
+def test_gentle_rounds_are_bounded_from_above_and_closely(monkeypatch, cut):
+    ramp, orders = levels(1e-6, 100.0, 1e5)[cut:], np.array([0.7, 2.5, 90.0, 100.0])
+    bound = moments.mirror(orders, ramp)
+    monkeypatch.setattr(moments, "_GENTLE", 0.0)
+    exact = moments.mirror(orders, ramp)
+    assert np.all(bound >= exact * (1 - 1e-9))
+    assert np.all(bound <= exact * (1 + 1e-6))
+    assert np.any(bound != exact)
+
+
 def test_a_step_in_log_odds_is_the_pair_of_laws():
     with mpmath.workdps(50):
         p, q = 1 / (1 + mpmath.exp(2)), 1 / (1 + mpmath.exp(mpmath.mpf("1.5")))

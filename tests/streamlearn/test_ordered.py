@@ -138,7 +138,7 @@ def test_without_numbers_nothing_changes_until_the_label_comes():
         assert diary.predict_one("a") is False
     assert diary.asked == []
     diary.learn_one("a", 1)
-    assert (diary.asked, diary.resolved, diary.told) == ([1], [("a", True, 1)], [("a", True, None)])
+    assert (diary.asked, diary.resolved, diary.told) == ([1], [("a", True, 1)], [])
     assert diary.predict_one("a") is True
 
 

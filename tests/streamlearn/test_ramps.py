@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamlearn.accounting import convolutions, ramps
+from streamlearn.accounting import convolutions, ramps, rampsearch
 from streamlearn.accounting.pld import LossDistribution
 from streamlearn.errors import ParameterError, SizeError
 from streamlearn.rounding import OUT_OF
@@ -187,6 +188,27 @@ def test_no_ramp_only_where_the_floor_is_too_high(target):
     assert ramps.gaussian_floor(*target) > ramps.LONGEST
     with pytest.raises(SizeError):
         ramps.shortest(*target)
+
+
+@pytest.mark.parametrize("target", [(0.2, 1e-6), (0.05, 1e-2), (1e-6, 0.02)])
+def test_a_refusal_names_a_level_that_will_do(target, monkeypatch):
+    monkeypatch.setattr(ramps, "LONGEST", 2_000)
+    with pytest.raises(SizeError) as refused:
+        rampsearch.Search(*target).run()
+    epsilon, delta = target
+    found = re.search(r"take epsilon = (\S+) or more, or delta = (\S+) or more", str(refused.value))
+    assert f"epsilon = {epsilon:g} and delta = {delta:g}" in str(refused.value)
+    for remedy in ((float(found[1]), delta), (epsilon, float(found[2]))):
+        ramp = rampsearch.Search(*remedy).run()
+        assert ramp.size <= 2_000
+        assert ramps.certified_delta(ramps.thresholds(ramp), remedy[0]) <= remedy[1]
+
+
+@pytest.mark.parametrize(("target", "length"), [((1e-6, 0.1), 142), ((1e-3, 0.1), 141), ((1e-6, 0.3), 12)])
+def test_a_tiny_epsilon_takes_no_longer_ramp_than_its_delta_asks_for(target, length):
+    ramp = ramps.shortest(*target)
+    assert ramp.size <= length
+    assert ramps.certified_delta(ramps.thresholds(ramp), target[0]) <= target[1]
 
 
 @pytest.mark.parametrize("levels", [(3,), (2**40, 2**63, 2**64 - 2**40), (15, 2**63, 2**64 - 15)])

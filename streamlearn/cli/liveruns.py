@@ -1,0 +1,117 @@
+"""How a command runs a live stream: until silence or a signal, with a log on standard error."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from streamlearn.errors import BrokerError
+
+if TYPE_CHECKING:
+    from streamlearn.live import Message, Pump, Sink, Source
+    from streamlearn.live.messages import Position
+
+RETRY = 1.0
+"""Seconds between two attempts to publish the plan."""
+
+
+class UntilIdle:
+    """A source that ends when nothing has come for a while."""
+
+    def __init__(self, source: Source, silence: float) -> None:
+        self._source = source
+        self._silence = silence
+        self._last = time.monotonic()
+        self.ended = False
+        self.shared = source.shared
+        self.acknowledge = source.acknowledge
+        self.lag = source.lag
+        self.close = source.close
+
+    def start(self, positions: Mapping[str, Position]) -> None:
+        """Start the source; the silence begins."""
+        self._source.start(positions)
+        self._last = time.monotonic()
+
+    def fetch(self, most: int, patience: float) -> list[Message]:
+        """Fetch from the source, and look how long it has been silent."""
+        messages = self._source.fetch(most, patience)
+        now = time.monotonic()
+        self.ended = self._source.ended or (not messages and now - self._last >= self._silence)
+        if messages:
+            self._last = now
+        return messages
+
+
+@contextlib.contextmanager
+def ending(pump: Pump) -> Iterator[threading.Event]:
+    """Let the first SIGTERM or Ctrl-C end the run after its batch, and the second one at once."""
+    told = threading.Event()
+
+    def end(number: int, _: object) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        told.set()
+        pump.stop()
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield told
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def announce(sink: Sink, run: str, plan: str, told: threading.Event) -> None:
+    """Publish the plan, on one line; try until it is out or the run is told to end."""
+    import msgspec  # noqa: PLC0415 - keeps --help fast
+
+    from streamlearn.live import Outgoing  # noqa: PLC0415 - as above
+    from streamlearn.live.messages import message_id  # noqa: PLC0415 - as above
+
+    line = msgspec.json.format(plan.encode(), indent=-1)
+    message = Outgoing(1, "decision", message_id(run, "plan", plan), run, line)
+    while not told.is_set():
+        try:
+            sink.publish([message])
+        except BrokerError as error:
+            typer.echo(f"note: the plan is not published yet: {error}", err=True)
+            told.wait(RETRY)
+        else:
+            return
+
+
+@contextlib.contextmanager
+def operations(pump: Pump, address: str | None, plan: str | None) -> Iterator[None]:
+    """Serve health, metrics and a page meanwhile, where an address is given for it."""
+    if address is None:
+        yield
+        return
+    from streamlearn.live import web  # noqa: PLC0415 - only where it is asked for
+
+    with web.serve(pump, address, plan=plan):
+        yield
+
+
+def configure_log(form: str | None) -> None:
+    """Send the library's events to standard error. Here alone: the library itself never configures logging."""
+    if form == "off":
+        return
+    import structlog  # noqa: PLC0415 - keeps --help fast
+
+    console = form == "console" or (form is None and sys.stderr.isatty())
+    render: Any = (
+        structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+        if console
+        else structlog.processors.JSONRenderer()
+    )
+    structlog.configure(
+        processors=[structlog.processors.add_log_level, structlog.processors.TimeStamper(fmt="iso"), render],
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )
