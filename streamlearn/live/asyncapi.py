@@ -150,7 +150,5 @@ def _schemas(kinds: dict[type[msgspec.Struct], bool], key_field: str) -> dict[st
         schema["description"] = schema["description"].split("\n\n")[0]
         if comes_in:
             properties = schema["properties"].items()
-            schema["properties"] = {
-                key_field if name == "key" else name: value for name, value in properties
-            }
+            schema["properties"] = {key_field if name == "key" else name: value for name, value in properties}
     return found

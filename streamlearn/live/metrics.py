@@ -104,7 +104,9 @@ def figures(pump: Pump) -> Figures:
         What runs.
     """
     runner, found = pump.runner, pump.runner.summary
-    counts = {name: found.counts.get(name, 0) for name, (kinds, _) in COUNTERS.items() if runner.kind in kinds}
+    counts = {
+        name: found.counts.get(name, 0) for name, (kinds, _) in COUNTERS.items() if runner.kind in kinds
+    }
     return Figures(
         run=runner.store.run,
         kind=runner.kind,

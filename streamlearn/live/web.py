@@ -43,7 +43,9 @@ JSON, TEXT = "application/json", "text/plain; charset=utf-8"
 
 
 @contextlib.contextmanager
-def serve(pump: Pump, address: str = f"{LOOPBACK}:0", *, plan: ReportingPlan | None = None) -> Iterator[Server]:
+def serve(
+    pump: Pump, address: str = f"{LOOPBACK}:0", *, plan: ReportingPlan | None = None
+) -> Iterator[Server]:
     """Serve the figures of a run while it is at work in another thread.
 
     Parameters
@@ -115,7 +117,11 @@ def parse(address: str) -> tuple[str, int]:
     """
     host, colon, port = address.rpartition(":")
     bare = host.removeprefix("[").removesuffix("]")
-    if not colon or not (port.isascii() and port.isdigit() and int(port) < 1 << 16) or (":" in bare and bare == host):
+    if (
+        not colon
+        or not (port.isascii() and port.isdigit() and int(port) < 1 << 16)
+        or (":" in bare and bare == host)
+    ):
         raise ParameterError(f"address must be HOST:PORT, such as {LOOPBACK}:9100, got {address!r}")
     return bare or LOOPBACK, int(port)
 

@@ -1,0 +1,190 @@
+"""The NATS adapter on a real server: in order, from the stored place on, and through the server's death."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import livefaults
+import livestreams
+import natsserver
+import pytest
+
+from streamlearn.errors import BrokerError, ParameterError, StreamlearnError
+from streamlearn.live import Outgoing, Pump, Runner, Sink, Source, Store, pump
+from streamlearn.live.brokers import nats
+
+
+@pytest.fixture
+def server(tmp_path):
+    with natsserver.NatsServer(tmp_path / "nats") as running:
+        running.create("events", "reports.*", "labels")
+        running.create("decided", "decisions", "dead")
+        yield running
+
+
+def started(server, subjects, positions=None, **options):
+    source = nats.Source(server.url, subjects, **options)
+    source.start(positions or {})
+    return source
+
+
+def all_of(source, count):
+    found = []
+    livefaults.poll(lambda: found.extend(source.fetch(7, 0.05)) or len(found) >= count)
+    return found
+
+
+def numbers(messages):
+    return [int(message.data) for message in messages]
+
+
+def send(server, subject, values):
+    server.send([(subject, b"%d" % value) for value in values])
+
+
+def test_the_adapters_are_what_the_pump_needs():
+    assert isinstance(nats.Source("nats://127.0.0.1:1", ["a"]), Source)
+    assert isinstance(nats.Sink("nats://127.0.0.1:1", "a"), Sink)
+
+
+def test_messages_come_in_order_and_go_on_after_the_stored_position(server):
+    send(server, "reports.a", range(50))
+    source = started(server, ["reports.*"])
+    first = all_of(source, 50)
+    assert numbers(first) == list(range(50))
+    assert [message.position for message in first] == [(i,) for i in range(1, 51)]
+    assert {message.partition for message in first} == {"events"}
+    assert source.lag() == 0
+    assert source.fetch(10, 0.01) == []
+    source.start({"events": first[29].position})
+    assert numbers(all_of(source, 20)) == list(range(30, 50))
+    source.close()
+
+
+def test_two_subjects_of_one_stream_keep_its_order(server):
+    for i in range(20):
+        send(server, ("reports.a", "labels", "reports.b")[i % 3], [i])
+    source = started(server, ["reports.a", "labels"])
+    assert numbers(all_of(source, 14)) == [i for i in range(20) if i % 3 != 2]
+    source.close()
+
+
+def test_subjects_of_two_streams_are_both_read(server):
+    server.create("more", "more.>")
+    send(server, "labels", range(30))
+    send(server, "more.a.b", range(100, 130))
+    source = started(server, ["labels", "more.>"])
+    found = all_of(source, 60)
+    for partition, first in (("events", 0), ("more", 100)):
+        mine = [message for message in found if message.partition == partition]
+        assert numbers(mine) == list(range(first, first + 30))
+    assert source.lag() == 0
+    source.close()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "subject", "matches"),
+    [
+        ("a.*", "a.b", True),
+        ("a.*", "a.b.c", False),
+        ("a.>", "a.b.c", True),
+        ("a.>", "a", False),
+        ("a", "b", False),
+    ],
+)
+def test_wildcards_mean_what_they_mean_to_nats(pattern, subject, matches):
+    assert nats._matches(pattern.split("."), subject) is matches
+
+
+def test_where_to_begin(server):
+    send(server, "labels", range(10))
+    end, fifth = started(server, ["labels"], begin="end"), started(server, ["labels"], begin="5")
+    assert end.fetch(10, 0.01) == []
+    send(server, "labels", [10])
+    assert numbers(all_of(end, 1)) == [10]
+    assert numbers(all_of(fifth, 7)) == list(range(4, 11))
+    end.close()
+    fifth.close()
+    with pytest.raises(ParameterError, match="begin must be 'beginning', 'end' or a sequence"):
+        nats.Source(server.url, ["labels"], begin="yesterday")
+    with pytest.raises(ParameterError, match="at least one"):
+        nats.Source(server.url, [])
+
+
+def test_what_expired_unread_or_is_gone_is_an_error(server):
+    send(server, "labels", range(10))
+    server.run(lambda stream: stream.purge_stream("events", seq=8))
+    with pytest.raises(StreamlearnError, match=r"begins at sequence 8 and was read up to 3.*\(7,\)"):
+        started(server, ["labels"], {"events": (3,)})
+    source = started(server, ["labels"], {"events": (7,)})
+    assert numbers(all_of(source, 3)) == [7, 8, 9]
+    with pytest.raises(StreamlearnError, match="ends at sequence 10 and was read up to 11"):
+        source.start({"events": (11,)})
+    source.close()
+
+
+def test_a_subject_without_a_stream_is_an_error_with_its_remedy(server):
+    source, sink = nats.Source(server.url, ["nowhere"]), nats.Sink(server.url, "nowhere")
+    with pytest.raises(StreamlearnError, match=r"no stream.*'nowhere'.*nats stream add"):
+        source.start({})
+    with pytest.raises(StreamlearnError, match=r"no stream.*'nowhere'"):
+        sink.publish([Outgoing(1, "decision", "id", "key", b"{}")])
+    source.close()
+    sink.close()
+
+
+def test_what_is_published_again_is_known_by_its_id(server):
+    sink = nats.Sink(server.url, "decisions")
+    messages = [Outgoing(i, "decision", f"id{i}", "key", b"%d" % i) for i in range(300)]
+    sink.publish(messages[:200])
+    sink.publish(messages[100:])
+    sink.close()
+    assert server.read("decided") == [({"Nats-Msg-Id": f"id{i}"}, b"%d" % i) for i in range(300)]
+
+
+def test_a_server_that_is_away_is_worth_trying_again(server):
+    source, sink = started(server, ["labels"]), nats.Sink(server.url, "decisions")
+    message = Outgoing(1, "decision", "id", "key", b"{}")
+    sink.publish([message])
+    server.kill()
+    with pytest.raises(BrokerError):
+        source.fetch(10, 0.01)
+    with pytest.raises(BrokerError):
+        sink.publish([message])
+    with pytest.raises(BrokerError):
+        source.start({})
+    server.restart()
+    livefaults.poll(lambda: source.start({}) is None)
+    livefaults.poll(lambda: sink.publish([message]) is None)
+    assert len(server.read("decided")) == 1
+    source.close()
+    sink.close()
+
+
+def test_a_run_outlives_its_server(server, tmp_path, monkeypatch):
+    monkeypatch.setattr(pump, "FIRST_PAUSE", 0.01)
+    bodies = livestreams.reports(200)
+    store = Store(tmp_path / "run.db", run="test")
+    running = Pump(
+        Runner(livestreams.stopper, store),
+        nats.Source(server.url, ["reports.*"]),
+        nats.Sink(server.url, "decisions"),
+        nats.Sink(server.url, "dead"),
+        batch=20,
+    )
+    thread = threading.Thread(target=running.run)
+    server.send([("reports.a", json.dumps(body).encode()) for body in bodies[:500]])
+    thread.start()
+    try:
+        livefaults.poll(lambda: running.runner.totals.counts["decisions"] > 10)
+        server.kill()
+        server.restart()
+        server.send([("reports.a", json.dumps(body).encode()) for body in bodies[500:]])
+        livefaults.poll(lambda: running.runner.totals.counts["decisions"] == 200)
+    finally:
+        running.stop()
+        thread.join(60)
+    whole = livestreams.run_whole(livestreams.stopper, livestreams.numbered(bodies))
+    assert [data for _, data in server.read("decided")] == [it.payload for it in whole.unpublished(1000)]
+    store.close()
