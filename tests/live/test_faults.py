@@ -7,6 +7,7 @@ import json
 import livefaults
 import livestreams
 import msgspec
+import natsserver
 import pytest
 
 from streamlearn.live import Store
@@ -71,3 +72,37 @@ def test_a_run_on_files_survives_kills(tmp_path, kind):
     )
     assert cut >= KILLS
     check(kind, tmp_path / "run.db", decided.read_bytes().splitlines(), twice=False)
+
+
+def records(kind):
+    return [json.dumps(body).encode() for body in troubled(kind)]
+
+
+def restarting(server):
+    """Kill the broker itself, and start it again on its data, while a life is at work."""
+
+    def trouble(number):
+        if number % 40 == 20:
+            server.kill()
+            server.restart()
+
+    return trouble
+
+
+@pytest.mark.parametrize("kind", SENT)
+def test_a_run_on_nats_survives_kills(tmp_path, kind):
+    with natsserver.NatsServer(tmp_path / "nats") as server:
+        server.create("events", "reports.*")
+        server.create("decided", "decisions")
+        server.create("dead", "dead")
+        server.send([("reports.a", data) for data in records(kind)])
+        livefaults.survive(
+            kind,
+            store=str(tmp_path / "run.db"),
+            source=f"{server.url}/reports.*",
+            sink=f"{server.url}/decisions",
+            dead=f"{server.url}/dead",
+            kills=KILLS,
+            between=restarting(server),
+        )
+        check(kind, tmp_path / "run.db", [data for _, data in server.read("decided")], twice=False)
