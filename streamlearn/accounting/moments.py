@@ -278,7 +278,7 @@ def _block(order: Floats, rises: Floats, one: Bits, other: Bits) -> Floats:
     """
     (p, not_p), (q, not_q) = one, other
     steepest = float((rises / np.minimum(q, not_q)).max())
-    if float(order.max()) * steepest <= _GENTLE:
+    if steepest <= 0.5 and float(order.max()) * steepest <= _GENTLE:
         return _gentle(order, rises, other, steepest)
     # ln of the chances' ratios by how far these are from 1
     yes, no = -np.log1p(rises / p), np.log1p(rises / not_q)

@@ -9,6 +9,7 @@ import livestreams
 import msgspec
 import natsserver
 import pytest
+import redisserver
 
 from streamlearn.live import Store
 
@@ -106,3 +107,38 @@ def test_a_run_on_nats_survives_kills(tmp_path, kind):
             between=restarting(server),
         )
         check(kind, tmp_path / "run.db", [data for _, data in server.read("decided")], twice=False)
+
+
+@pytest.mark.parametrize("kind", SENT)
+def test_a_run_on_redis_survives_kills(tmp_path, kind):
+    with redisserver.RedisServer(tmp_path / "redis") as server:
+        server.send("events", records(kind))
+        livefaults.survive(
+            kind,
+            store=str(tmp_path / "run.db"),
+            source=f"{server.url}/events",
+            sink=f"{server.url}/decisions",
+            dead=f"{server.url}/dead",
+            kills=KILLS,
+            between=restarting(server),
+        )
+        check(
+            kind, tmp_path / "run.db", [fields[b"data"] for fields in server.read("decisions")], twice=False
+        )
+
+
+def test_a_group_of_two_on_redis_survives_kills(tmp_path):
+    with redisserver.RedisServer(tmp_path / "redis") as server:
+        server.send("events", records("stopper"))
+        livefaults.survive(
+            "stopper",
+            store=str(tmp_path / "run.db"),
+            source=f"{server.url}/events",
+            sink=f"{server.url}/decisions",
+            dead=f"{server.url}/dead",
+            kills=KILLS,
+            options=[{"group": "hiring", "consumer": name} for name in ("one", "two")],
+            between=restarting(server),
+        )
+        decided = [fields[b"data"] for fields in server.read("decisions")]
+        check("stopper", tmp_path / "run.db", decided, twice=False, ordered=False)

@@ -105,7 +105,9 @@ def test_taken_counts_decisions_that_take_and_survives_a_restart():
 
 
 def test_their_table_names_them_all():
-    told = set(re.findall(r"^(streamlearn_\w+)  ", metrics.__doc__, re.MULTILINE)) - {"streamlearn_NAME_total"}
+    told = set(re.findall(r"^(streamlearn_\w+)  ", metrics.__doc__, re.MULTILINE)) - {
+        "streamlearn_NAME_total"
+    }
     counted = {f"streamlearn_{name}_total" for name in metrics.COUNTERS}
     names = set()
     for kind, factory in FACTORIES.items():

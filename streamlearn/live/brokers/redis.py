@@ -1,0 +1,419 @@
+"""Redis Streams, by redis-py: read from an entry on, or shared by a consumer group; ids that the sink knows."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import ModuleType
+from typing import Any, Final
+
+from streamlearn.errors import BrokerError, MissingExtraError, ParameterError, StreamlearnError
+from streamlearn.live.messages import Message, Position
+from streamlearn.live.store import Outgoing
+
+CONNECT: Final = 2.0
+ANSWER: Final = 10.0
+"""Seconds to wait for a connection, and for an answer; then the broker counts as away."""
+IDLE: Final = 30.0
+"""Seconds after which what a member of a group has not acknowledged is given to another."""
+KNOWN: Final = 100_000
+"""Ids that a sink remembers, the latest: no pump publishes so many at once."""
+PUBLISH: Final = f"""
+local now = redis.call('TIME')
+local score = now[1] * 1000 + math.floor(now[2] / 1000)
+for i = 1, #ARGV, 3 do
+    if redis.call('ZADD', KEYS[2], 'NX', score, ARGV[i]) == 1 then
+        redis.call('XADD', KEYS[1], '*', 'id', ARGV[i], 'key', ARGV[i + 1], 'data', ARGV[i + 2])
+    end
+end
+redis.call('ZREMRANGEBYRANK', KEYS[2], 0, -{KNOWN} - 1)
+"""
+"""One step of the server's: an id is known if and only if its entry was added."""
+PART: Final = 500
+"""Messages a step: a script takes some thousands of arguments."""
+
+
+class _Server:
+    """A connection, and what its complaints mean."""
+
+    def __init__(self, url: str) -> None:
+        redis = _client()
+        retry = redis.retry.Retry(redis.backoff.NoBackoff(), 0)  # the pump tries again, and says so
+        try:
+            self.client: Any = redis.Redis.from_url(
+                url, socket_connect_timeout=CONNECT, socket_timeout=ANSWER, retry=retry, protocol=2
+            )
+        except ValueError:
+            raise ParameterError("url must be redis://[user:password@]host:port/DB") from None
+        self._errors = redis.exceptions
+
+    @contextlib.contextmanager
+    def asked(self, what: str) -> Iterator[None]:
+        """Turn the client's complaints about ``what`` into ours. They name no address: it may hold a password."""
+        errors = self._errors
+        try:
+            yield
+        except (errors.AuthenticationError, errors.NoPermissionError, errors.AuthorizationError):
+            raise StreamlearnError(
+                f"Redis refuses this user for {what}; check the credentials of the address"
+            ) from None
+        except (
+            errors.ConnectionError,
+            errors.TimeoutError,
+            errors.ReadOnlyError,
+            errors.OutOfMemoryError,
+            OSError,
+        ) as error:
+            raise BrokerError(f"Redis does not serve {what} ({type(error).__name__})") from None
+        except errors.ResponseError as error:
+            code = str(error).partition(" ")[0]
+            if code in {
+                "LOADING",
+                "MASTERDOWN",
+                "TRYAGAIN",
+                "CLUSTERDOWN",
+                "BUSY",
+                "OOM",
+                "NOREPLICAS",
+                "MISCONF",
+            }:
+                raise BrokerError(f"Redis does not serve {what} ({code})") from None
+            remedy = {
+                "WRONGTYPE": "the key holds something else: name another stream",
+                "NOGROUP": "the group was removed while it was read: create it anew, or start again",
+            }.get(code, "ask who runs the server")
+            raise StreamlearnError(f"Redis refuses {what} with {code}; {remedy}") from None
+
+    def close(self) -> None:
+        with contextlib.suppress(Exception):  # it may be broken in any way, and is not needed any more
+            self.client.close()
+
+
+class Source:
+    """Streams, each in order from its stored position on; or shared with other processes by a consumer group.
+
+    An entry's field ``data`` is the message, its field ``key``, where there is one, the broker's key. Alone, nothing
+    is acknowledged: positions live in the store. The entry read last must stay in the stream, so trim with
+    ``MINID`` or a generous ``MAXLEN``: where it is gone and others came, some may have gone unread, which is an error.
+
+    In a group every process has a name of its own and all share one store, on one machine. What a process has not
+    acknowledged is handed to it again when it comes back, or to another after ``idle`` seconds.
+
+    Parameters
+    ----------
+    url
+        ``redis://[user:password@]host:port/DB``.
+    streams
+        The streams' keys. One that does not exist yet is awaited.
+    group, consumer
+        The group, made where there is none, and this process's name in it.
+    begin
+        Where streams without a stored position, or a new group, start: ``"beginning"``, ``"end"``, or the id of the
+        entry before.
+    idle
+        Seconds; longer than a batch may take.
+
+    Raises
+    ------
+    ParameterError
+        If there is no stream, a group without a consumer's name, or an argument cannot be used.
+    MissingExtraError
+        If redis-py is not installed.
+
+    Examples
+    --------
+    >>> from streamlearn.live.brokers import redis
+    >>> source = redis.Source("redis://127.0.0.1:6379/0", ["reports"], group="hiring", consumer="first")
+    >>> source.shared, source.ended
+    (True, False)
+    >>> source.close()
+    """
+
+    ended = False
+
+    def __init__(
+        self,
+        url: str,
+        streams: Sequence[str],
+        *,
+        group: str | None = None,
+        consumer: str | None = None,
+        begin: str = "beginning",
+        idle: float = IDLE,
+    ) -> None:
+        if isinstance(streams, str) or not streams:
+            raise ParameterError("streams must be a list of at least one name")
+        if (group is None) is not (consumer is None) or "" in {group, consumer}:
+            raise ParameterError(
+                "group and consumer belong together: the group's name and this process's in it"
+            )
+        if not 0.0 < idle < float("inf"):
+            raise ParameterError(f"idle must be a number of seconds > 0, got {idle!r}")
+        self.streams = tuple(dict.fromkeys(streams))
+        self.group = group
+        self.consumer = consumer
+        self.begin = begin
+        self.idle = idle
+        self.shared = group is not None
+        self._first = _first(begin)
+        self._server = _Server(url)
+        self._last: dict[str, str] = {}
+        self._own: dict[str, str] = {}
+        self._claims: dict[str, str] = {}
+        self._next_claim = 0.0
+        self._drained = False
+
+    def start(self, positions: Mapping[str, Position]) -> None:
+        """Connect, anew after a loss, to go on after these positions; a group goes on where it is.
+
+        Raises
+        ------
+        BrokerError
+            If the server does not answer.
+        StreamlearnError
+            If it refuses, or entries after a position are gone.
+        """
+        for stream in self.streams:
+            with self._server.asked(f"the stream {stream!r}"):
+                if self.shared:
+                    self._join(stream)
+                else:
+                    self._last[stream] = self._place(stream, positions.get(stream))
+        # A group's member first asks again for what was handed to it and not acknowledged.
+        self._own = dict.fromkeys(self.streams, "0") if self.shared else {}
+        self._next_claim = 0.0
+
+    def _join(self, stream: str) -> None:
+        try:
+            self._server.client.xgroup_create(stream, self.group, id=self._first, mkstream=True)
+        except _client().exceptions.ResponseError as error:
+            if not str(error).startswith("BUSYGROUP"):
+                raise
+
+    def _place(self, stream: str, stored: Position | None) -> str:
+        """Return the entry to go on after."""
+        client = self._server.client
+        info = client.xinfo_stream(stream) if client.exists(stream) else {}
+        newest = _position(info["last-generated-id"]) if info else (0, 0)
+        if stored is None:
+            return _entry(newest) if self._first == "$" else self._first
+        place = _entry(stored)
+        if newest < stored:
+            raise StreamlearnError(
+                f"stream {stream!r} ends at entry {_entry(newest)} and was read up to {place}: it was made anew; name "
+                "another store, or restore the stream"
+            )
+        if newest > stored and not client.xrange(stream, place, place):
+            raise StreamlearnError(
+                f"stream {stream!r} was read up to entry {place}, which is no longer there: entries after it may have "
+                f"been trimmed unread. To go on with those that are left, call store.advance({{{stream!r}: "
+                f"{_before(info['first-entry'], newest)}}}) within store.transaction(), or name another store"
+            )
+        return place
+
+    def fetch(self, most: int, patience: float) -> list[Message]:
+        """Return the next entries.
+
+        Raises
+        ------
+        BrokerError
+            If the server does not answer.
+        StreamlearnError
+            If it refuses.
+        """
+        with self._server.asked(f"the streams {', '.join(self.streams)}"):
+            found = self._shared(most, patience) if self.shared else self._alone(most, patience)
+        self._drained = len(found) < most
+        return found
+
+    def _alone(self, most: int, patience: float) -> list[Message]:
+        found: list[Message] = []
+        # COUNT holds for each stream, so each gets its share and may be first in turn.
+        share = -(-most // len(self.streams))
+        for stream, entries in (
+            self._server.client.xread(self._last, count=share, block=_milliseconds(patience)) or ()
+        ):
+            name = stream.decode()
+            found += _messages(name, entries[: most - len(found)], ordered=True)
+        for message in found:
+            self._last[message.partition] = _entry(message.position)
+        return found
+
+    def _shared(self, most: int, patience: float) -> list[Message]:
+        return self._again(most) or self._claimed(most) or self._new(most, patience)
+
+    def _again(self, most: int) -> list[Message]:
+        """Return what was handed to this process before and not acknowledged."""
+        while self._own:
+            stream, after = next(iter(self._own.items()))
+            answer = self._server.client.xreadgroup(self.group, self.consumer, {stream: after}, count=most)
+            entries = answer[0][1] if answer else []
+            if entries:
+                self._own[stream] = entries[-1][0].decode()
+                return _messages(stream, entries, ordered=False)
+            del self._own[stream]
+        return []
+
+    def _claimed(self, most: int) -> list[Message]:
+        """Return what others were handed and have not acknowledged for long: they are gone."""
+        if not self._claims and time.monotonic() >= self._next_claim:
+            self._next_claim = time.monotonic() + self.idle / 2
+            self._claims = dict.fromkeys(self.streams, "0-0")
+        while self._claims:
+            stream, after = next(iter(self._claims.items()))
+            cursor, entries, *_ = self._server.client.xautoclaim(
+                stream, self.group, self.consumer, _milliseconds(self.idle), after, count=most
+            )
+            if cursor == b"0-0":
+                del self._claims[stream]
+            else:
+                self._claims[stream] = cursor.decode()
+            if entries:
+                return _messages(stream, entries, ordered=False)
+        return []
+
+    def _new(self, most: int, patience: float) -> list[Message]:
+        share = max(1, most // len(self.streams))
+        answer = self._server.client.xreadgroup(
+            self.group,
+            self.consumer,
+            dict.fromkeys(self.streams, ">"),
+            count=share,
+            block=_milliseconds(patience),
+        )
+        return [
+            message
+            for stream, entries in answer or ()
+            for message in _messages(stream.decode(), entries, ordered=False)
+        ]
+
+    def acknowledge(self, messages: Sequence[Message]) -> None:
+        """Tell the group that messages were processed.
+
+        Raises
+        ------
+        BrokerError
+            If the server does not answer.
+        """
+        by_stream: dict[str, list[str]] = {}
+        for message in messages:
+            by_stream.setdefault(message.partition, []).append(_entry(message.position))
+        for stream, entries in by_stream.items():
+            with self._server.asked(f"the stream {stream!r}"):
+                self._server.client.xack(stream, self.group, *entries)
+
+    def lag(self) -> int | None:
+        """Return 0 if the last fetch took all there was; None where that is unknown."""
+        return 0 if self._drained else None
+
+    def close(self) -> None:
+        """Disconnect."""
+        self._server.close()
+
+
+class Sink:
+    """A stream. What is published again is known by its id and not added, exactly: the ids lie beside the stream.
+
+    An entry has the fields ``id``, ``key`` and ``data``, the JSON. The ids of the last 100,000 entries are kept
+    under the key ``{STREAM}:ids``, in the same step that adds the entry.
+
+    Parameters
+    ----------
+    url
+        As for :class:`Source`.
+    stream
+        The stream's key.
+
+    Raises
+    ------
+    MissingExtraError
+        If redis-py is not installed.
+
+    Examples
+    --------
+    >>> from streamlearn.live.brokers import redis
+    >>> redis.Sink("redis://127.0.0.1:6379/0", "decisions").close()
+    """
+
+    def __init__(self, url: str, stream: str) -> None:
+        self.stream = stream
+        self._server = _Server(url)
+        self._publish: Callable[..., Any] = self._server.client.register_script(PUBLISH)
+
+    def publish(self, messages: Sequence[Outgoing]) -> None:
+        """Add messages in order.
+
+        Raises
+        ------
+        BrokerError
+            If the server does not answer.
+        StreamlearnError
+            If it refuses.
+        """
+        keys = [self.stream, f"{{{self.stream}}}:ids"]
+        for start in range(0, len(messages), PART):
+            part = messages[start : start + PART]
+            arguments = [word for message in part for word in (message.id, message.key, message.payload)]
+            with self._server.asked(f"the stream {self.stream!r}"):
+                self._publish(keys=keys, args=arguments)
+
+    def close(self) -> None:
+        """Disconnect."""
+        self._server.close()
+
+
+def _client() -> ModuleType:
+    try:
+        import redis.backoff  # noqa: PLC0415 - an extra
+        import redis.exceptions  # noqa: PLC0415 - as above
+        import redis.retry  # noqa: PLC0415 - as above
+    except ImportError:
+        raise MissingExtraError(
+            "Redis needs redis-py; install it with: pip install 'streamlearn[redis]'"
+        ) from None
+    return redis
+
+
+def _first(begin: str) -> str:
+    """Return where to begin, as Redis writes it."""
+    if begin in {"beginning", "end"}:
+        return "0-0" if begin == "beginning" else "$"
+    with contextlib.suppress(ValueError):
+        return _entry(_position(begin.encode()))
+    raise ParameterError(
+        f"begin must be 'beginning', 'end' or the id of an entry, such as 1700000000000-0; got {begin!r}"
+    )
+
+
+def _position(entry: bytes) -> Position:
+    milliseconds, _, number = entry.partition(b"-")
+    return int(milliseconds), int(number or 0)
+
+
+def _entry(position: Position) -> str:
+    return f"{position[0]}-{position[1]}"
+
+
+def _before(first: Any, newest: Position) -> Position:
+    """Return the place just before the first entry there is."""
+    if not first:
+        return newest
+    milliseconds, number = _position(first[0])
+    return (milliseconds, number - 1) if number else (milliseconds - 1, 2**63)
+
+
+def _messages(stream: str, entries: Iterable[tuple[bytes, Any]], *, ordered: bool) -> list[Message]:
+    """Return entries as messages; one that holds none, or was deleted meanwhile, is an empty one."""
+    found = []
+    for entry, fields in entries:
+        held = fields or {}
+        key = held.get(b"key")
+        name = None if key is None else key.decode("utf-8", "replace")
+        found.append(Message(stream, _position(entry), held.get(b"data", b""), name, ordered))
+    return found
+
+
+def _milliseconds(seconds: float) -> int:
+    """Return a time as Redis takes it; 0 would be for ever."""
+    return max(1, round(seconds * 1000))

@@ -1,0 +1,261 @@
+"""The Redis adapter on a real server: alone or in a group, from the stored place on, and through the server's death."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import livefaults
+import livestreams
+import pytest
+import redisserver
+
+from streamlearn.errors import BrokerError, ParameterError, StreamlearnError
+from streamlearn.live import Outgoing, Pump, Runner, Sink, Source, Store, pump
+from streamlearn.live.brokers import redis
+
+
+@pytest.fixture
+def server(tmp_path):
+    with redisserver.RedisServer(tmp_path / "redis") as running:
+        yield running
+
+
+def started(server, streams, positions=None, **options):
+    source = redis.Source(server.url, streams, **options)
+    source.start(positions or {})
+    return source
+
+
+def all_of(source, count):
+    found = []
+    livefaults.poll(lambda: found.extend(source.fetch(7, 0.02)) or len(found) >= count)
+    return found
+
+
+def numbers(messages):
+    return [int(message.data) for message in messages]
+
+
+def send(server, stream, values):
+    return server.send(stream, [b"%d" % value for value in values])
+
+
+def test_the_adapters_are_what_the_pump_needs():
+    assert isinstance(redis.Source("redis://127.0.0.1:1/0", ["a"]), Source)
+    assert isinstance(redis.Sink("redis://127.0.0.1:1/0", "a"), Sink)
+
+
+def test_entries_come_in_order_and_go_on_after_the_stored_position(server):
+    entries = send(server, "reports", range(50))
+    source = started(server, ["reports"])
+    first = all_of(source, 50)
+    assert numbers(first) == list(range(50))
+    assert [f"{it.position[0]}-{it.position[1]}".encode() for it in first] == entries
+    assert all(it.ordered and it.partition == "reports" for it in first)
+    assert source.fetch(10, 0.01) == []
+    assert source.lag() == 0
+    source.start({"reports": first[29].position})
+    assert numbers(all_of(source, 20)) == list(range(30, 50))
+    source.close()
+
+
+def test_two_streams_are_both_read_and_one_may_come_later(server):
+    send(server, "one", range(30))
+    source = started(server, ["one", "two"])
+    first = all_of(source, 30)
+    send(server, "two", range(100, 130))
+    both = first + all_of(source, 30)
+    for stream, start in (("one", 0), ("two", 100)):
+        assert numbers([it for it in both if it.partition == stream]) == list(range(start, start + 30))
+    source.close()
+
+
+def test_an_entry_names_its_key_and_one_without_a_message_is_an_empty_one(server):
+    server.client.xadd("reports", {"data": "1", "key": "job 1"})
+    server.client.xadd("reports", {"other": "1"})
+    source = started(server, ["reports"])
+    assert [(it.data, it.key) for it in all_of(source, 2)] == [(b"1", "job 1"), (b"", None)]
+    source.close()
+
+
+def test_where_to_begin(server):
+    entries = send(server, "reports", range(10))
+    end, fifth = (
+        started(server, ["reports"], begin="end"),
+        started(server, ["reports"], begin=entries[4].decode()),
+    )
+    assert end.fetch(10, 0.01) == []
+    send(server, "reports", [10])
+    assert numbers(all_of(end, 1)) == [10]
+    assert numbers(all_of(fifth, 6)) == list(range(5, 11))
+    end.close()
+    fifth.close()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ({"streams": []}, "at least one"),
+        ({"begin": "yesterday"}, "begin must be 'beginning', 'end' or the id"),
+        ({"group": "g"}, "belong together"),
+        ({"consumer": "c"}, "belong together"),
+        ({"group": "g", "consumer": "c", "idle": 0.0}, "idle must be a number of seconds > 0"),
+        ({"url": "http://127.0.0.1:1"}, "url must be redis://"),
+    ],
+)
+def test_arguments_are_checked(arguments, complaint):
+    with pytest.raises(ParameterError, match=complaint):
+        redis.Source(**{"url": "redis://127.0.0.1:1/0", "streams": ["a"]} | arguments)
+
+
+def test_what_was_trimmed_unread_or_is_gone_is_an_error(server):
+    entries = send(server, "reports", range(10))
+    places = [tuple(map(int, entry.split(b"-"))) for entry in entries]
+    server.client.xtrim("reports", minid=entries[5], approximate=False)
+    with pytest.raises(StreamlearnError, match="no longer there.*trimmed unread"):
+        started(server, ["reports"], {"reports": places[3]})
+    for last in (5, 6):
+        source = started(server, ["reports"], {"reports": places[last]})
+        assert numbers(all_of(source, 9 - last)) == list(range(last + 1, 10))
+        source.close()
+    server.client.xtrim("reports", maxlen=0, approximate=False)
+    started(server, ["reports"], {"reports": places[9]}).close()
+    with pytest.raises(StreamlearnError, match="made anew"):
+        started(server, ["reports"], {"reports": (places[9][0] + 1, 0)})
+    server.client.delete("reports")
+    with pytest.raises(StreamlearnError, match="ends at entry 0-0"):
+        started(server, ["reports"], {"reports": places[9]})
+
+
+def test_the_place_the_remedy_names_goes_on_with_what_is_left(server):
+    entries = send(server, "reports", range(10))
+    server.client.xtrim("reports", minid=entries[5], approximate=False)
+    with pytest.raises(StreamlearnError) as refused:
+        started(server, ["reports"], {"reports": (1, 0)})
+    place = refused.value.args[0].split("': (")[1].split(")")[0]
+    source = redis.Source(server.url, ["reports"])
+    source._last = {"reports": redis._entry([int(part) for part in place.split(", ")])}
+    assert numbers(all_of(source, 5)) == [5, 6, 7, 8, 9]
+    source.close()
+
+
+def test_what_is_no_stream_is_an_error(server):
+    server.client.set("text", "hello")
+    sink = redis.Sink(server.url, "text")
+    message = Outgoing(1, "decision", "id", "key", b"{}")
+    for call in (lambda: started(server, ["text"]), lambda: sink.publish([message])):
+        with pytest.raises(StreamlearnError, match="'text' with WRONGTYPE; the key holds something else"):
+            call()
+    sink.close()
+
+
+def test_a_refused_user_is_told_without_the_password(server):
+    server.client.config_set("requirepass", "open sesame")
+    source = redis.Source(server.url.replace("//", "//:guess@"), ["reports"])
+    with pytest.raises(StreamlearnError, match="refuses this user") as refused:
+        source.start({})
+    assert "guess" not in str(refused.value)
+    source.close()
+
+
+def test_what_is_published_again_is_known_by_its_id(server):
+    sink = redis.Sink(server.url, "decisions")
+    messages = [Outgoing(i, "decision", f"id{i}", f"key{i}", b"%d" % i) for i in range(1300)]
+    sink.publish(messages[:1000])
+    sink.publish(messages[100:])
+    sink.close()
+    assert server.read("decisions") == [
+        {b"id": b"id%d" % i, b"key": b"key%d" % i, b"data": b"%d" % i} for i in range(1300)
+    ]
+    assert server.client.zcard("{decisions}:ids") == 1300
+
+
+def test_a_server_that_is_away_is_worth_trying_again(server):
+    source, sink = started(server, ["reports"]), redis.Sink(server.url, "decisions")
+    message = Outgoing(1, "decision", "id", "key", b"{}")
+    sink.publish([message])
+    server.kill()
+    for call in (lambda: source.fetch(10, 0.01), lambda: sink.publish([message]), lambda: source.start({})):
+        with pytest.raises(BrokerError):
+            call()
+    server.restart()
+    livefaults.poll(lambda: source.start({}) is None)
+    livefaults.poll(lambda: sink.publish([message]) is None)
+    assert server.client.xlen("decisions") == 1
+    source.close()
+    sink.close()
+
+
+def test_a_run_outlives_its_server(server, tmp_path, monkeypatch):
+    monkeypatch.setattr(pump, "FIRST_PAUSE", 0.01)
+    bodies = livestreams.reports(200)
+    store = Store(tmp_path / "run.db", run="test")
+    running = Pump(
+        Runner(livestreams.stopper, store),
+        redis.Source(server.url, ["reports"]),
+        redis.Sink(server.url, "decisions"),
+        redis.Sink(server.url, "dead"),
+        batch=20,
+    )
+    thread = threading.Thread(target=running.run)
+    server.send("reports", [json.dumps(body) for body in bodies[:500]])
+    thread.start()
+    try:
+        livefaults.poll(lambda: running.runner.totals.counts["decisions"] > 10)
+        server.kill()
+        server.restart()
+        server.send("reports", [json.dumps(body) for body in bodies[500:]])
+        livefaults.poll(lambda: running.runner.totals.counts["decisions"] == 200)
+    finally:
+        running.stop()
+        thread.join(60)
+    whole = livestreams.run_whole(livestreams.stopper, livestreams.numbered(bodies))
+    assert [fields[b"data"] for fields in server.read("decisions")] == [
+        it.payload for it in whole.unpublished(1000)
+    ]
+    store.close()
+
+
+# --- groups
+
+
+def test_a_group_shares_out_and_hands_out_again_what_was_not_acknowledged(server):
+    send(server, "reports", range(30))
+    group = {"group": "g", "idle": 0.05}
+    one, two = (started(server, ["reports"], consumer=name, **group) for name in ("one", "two"))
+    first = one.fetch(10, 0.01)
+    assert numbers(first) == list(range(10))
+    assert not any(it.ordered for it in first)
+    assert numbers(two.fetch(5, 0.01)) == list(range(10, 15))
+    one.acknowledge(first[:5])
+    one.start({})  # it comes back: first what it had not acknowledged
+    assert numbers(one.fetch(10, 0.01)) == list(range(5, 10))
+    assert numbers(one.fetch(100, 0.01)) == list(range(15, 30))
+    one.close()  # and is gone for good: in time all it had goes to the other
+    found = set()
+    livefaults.poll(
+        lambda: found.update(numbers(two.fetch(100, 0.01))) or found >= {*range(5, 10), *range(15, 30)}
+    )
+    two.close()
+
+
+def test_a_group_begins_where_told_and_is_made_once(server):
+    send(server, "reports", range(5))
+    late = started(server, ["reports", "none yet"], group="late", consumer="a", begin="end")
+    assert late.fetch(10, 0.01) == []
+    send(server, "reports", [5])
+    assert numbers(late.fetch(10, 1.0)) == [5]
+    again = started(server, ["reports"], group="late", consumer="b", begin="beginning")
+    assert again.fetch(10, 0.01) == []
+    again.close()
+    late.close()
+
+
+def test_a_group_that_was_removed_is_an_error(server):
+    send(server, "reports", range(5))
+    source = started(server, ["reports"], group="g", consumer="a")
+    server.client.xgroup_destroy("reports", "g")
+    with pytest.raises(StreamlearnError, match="NOGROUP"):
+        source.fetch(10, 0.01)
+    source.close()
