@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import kafkaserver
 import livefaults
 import livestreams
 import msgspec
@@ -142,3 +143,23 @@ def test_a_group_of_two_on_redis_survives_kills(tmp_path):
         )
         decided = [fields[b"data"] for fields in server.read("decisions")]
         check("stopper", tmp_path / "run.db", decided, twice=False, ordered=False)
+
+
+@pytest.mark.parametrize("kind", SENT)
+def test_a_run_on_kafka_survives_kills(tmp_path, kind):
+    """A decision may be in a topic twice: Kafka knows no duplicates of a process before. Then both are the same."""
+    with kafkaserver.KafkaServer() as server:
+        for topic in ("events", "decisions", "dead"):
+            server.create(topic)
+        server.send("events", [(0, None, data) for data in records(kind)])
+        livefaults.survive(
+            kind,
+            store=str(tmp_path / "run.db"),
+            source=f"kafka://{server.servers}/events",
+            sink=f"kafka://{server.servers}/decisions",
+            dead=f"kafka://{server.servers}/dead",
+            kills=KILLS,
+            between=restarting(server),
+        )
+        decided = [record.value() for record in server.read("decisions", server.length("decisions"))]
+        check(kind, tmp_path / "run.db", decided, twice=True)

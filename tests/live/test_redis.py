@@ -113,7 +113,7 @@ def test_what_was_trimmed_unread_or_is_gone_is_an_error(server):
     entries = send(server, "reports", range(10))
     places = [tuple(map(int, entry.split(b"-"))) for entry in entries]
     server.client.xtrim("reports", minid=entries[5], approximate=False)
-    with pytest.raises(StreamlearnError, match="no longer there.*trimmed unread"):
+    with pytest.raises(StreamlearnError, match=r"no longer there.*trimmed unread"):
         started(server, ["reports"], {"reports": places[3]})
     for last in (5, 6):
         source = started(server, ["reports"], {"reports": places[last]})

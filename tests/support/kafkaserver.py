@@ -74,6 +74,16 @@ class KafkaServer:
             producer.poll(0)
         assert producer.flush(DEADLINE) == 0
 
+    def length(self, topic):
+        """Return how many records were ever written to a topic."""
+        from confluent_kafka import Consumer, TopicPartition
+
+        consumer = Consumer({"bootstrap.servers": self.servers, "group.id": "test", "log_level": 0})
+        with contextlib.closing(consumer):
+            numbers = consumer.list_topics(topic, timeout=DEADLINE).topics[topic].partitions
+            ends = [consumer.get_watermark_offsets(TopicPartition(topic, it), timeout=DEADLINE) for it in numbers]
+            return sum(end for _, end in ends)
+
     def read(self, topic, count):
         """Read the first ``count`` records of a topic, of each partition in order, and those that come with them."""
         from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
