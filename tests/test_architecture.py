@@ -351,6 +351,8 @@ def undocumented_parameters(target: object) -> set[str]:
     section = sections(target.__doc__).get("Parameters", "")
     heads = [line for line in section.splitlines() if line and not line.startswith(" ")]
     described = {name.strip(" *") for head in heads for name in head.split(" : ")[0].split(",")}
+    if getattr(target, "_is_protocol", False):
+        return set()  # nobody constructs one
     parameters = inspect.signature(target).parameters.values()
     return {it.name for it in parameters if it.kind is not it.VAR_KEYWORD} - described
 

@@ -17,6 +17,7 @@ from streamlearn.errors import BrokerError
 if TYPE_CHECKING:
     from streamlearn.live import Message, Pump, Sink, Source
     from streamlearn.live.messages import Position
+    from streamlearn.plans import ReportingPlan
 
 RETRY = 1.0
 """Seconds between two attempts to publish the plan."""
@@ -88,7 +89,7 @@ def announce(sink: Sink, run: str, plan: str, told: threading.Event) -> None:
 
 
 @contextlib.contextmanager
-def operations(pump: Pump, address: str | None, plan: str | None) -> Iterator[None]:
+def operations(pump: Pump, address: str | None, plan: ReportingPlan | None) -> Iterator[None]:
     """Serve health, metrics and a page meanwhile, where an address is given for it."""
     if address is None:
         yield

@@ -195,14 +195,14 @@ class _Job(NamedTuple):
         plan = None
         if choice.stops:
             stopper = choice.stopper()
-            factory, plan = (lambda _: stopper.clone()), stopper.plan.to_json()
+            factory, plan = (lambda _: stopper.clone()), stopper.plan
         else:
             factory = choice.predictor(self.store)
         runner = Runner(factory, self.store, **limits)
         pump = Pump(runner, self.source, self.sinks["decision"], self.sinks["dead"], self.batch)
         with liveruns.ending(pump) as told:
             if plan is not None and "plan" in self.sinks:
-                liveruns.announce(self.sinks["plan"], self.store.run, plan, told)
+                liveruns.announce(self.sinks["plan"], self.store.run, plan.to_json(), told)
             with liveruns.operations(pump, http, plan):
                 pump.run()
         totals = ", ".join(f"{count} {name}" for name, count in sorted(runner.totals.counts.items()))
@@ -214,9 +214,8 @@ class _Job(NamedTuple):
 
 def _store(path: Path, run: str | None, durability: Literal["full", "normal"], dry: bool) -> Store:
     from streamlearn.live import Store  # noqa: PLC0415 - keeps --help fast
-    from streamlearn.live.inspection import copy_of  # noqa: PLC0415 - as above
 
-    return copy_of(path, run=run) if dry else Store(path, run=run, durability=durability)
+    return Store.copied(path, run=run) if dry else Store(path, run=run, durability=durability)
 
 
 def _sinks(places: _Places) -> dict[str, Sink]:

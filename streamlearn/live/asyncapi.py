@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -19,7 +19,9 @@ from streamlearn.live.messages import (
 
 SCHEMAS: Final = "#/components/schemas/"
 _ID: Final = "d2a84f4b8b650937ec8f73cd8be2c74a"
-KINDS: Final[dict[str, dict[str, tuple[type[msgspec.Struct], str, str, list[msgspec.Struct]]]]] = {
+Flow: TypeAlias = tuple[type[msgspec.Struct], str, str, list[msgspec.Struct]]
+"""A message, what the run does with it, in words, and examples."""
+KINDS: Final[dict[str, dict[str, Flow]]] = {
     "stopper": {
         "reports": (
             ReportMessage,
@@ -53,8 +55,8 @@ KINDS: Final[dict[str, dict[str, tuple[type[msgspec.Struct], str, str, list[msgs
         ),
     },
 }
-"""By kind of agent and channel: the message, what the run does with it, in words, and examples."""
-DEAD: Final = (
+"""By kind of agent and channel."""
+DEAD: Final[Flow] = (
     DeadLetter,
     "send",
     "Say where a message lies that could not be used, and why; never what it holds.",
@@ -85,7 +87,7 @@ def document(kind: str, *, key_field: str = "key") -> dict[str, Any]:
     """
     if kind not in KINDS:
         raise ParameterError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
-    channels = {**KINDS[kind], "dead letters": DEAD}
+    channels: dict[str, Flow] = {**KINDS[kind], "dead letters": DEAD}
     for message, action, _, _ in channels.values():
         if action == "receive":
             Reader(message, key_field)  # refuses a field that is taken

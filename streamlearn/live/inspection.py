@@ -1,169 +1,104 @@
-"""What a store holds, read beside a run that goes on. Nothing in the file changes, and its secret is never read."""
+"""A look into a run's store that changes nothing."""
 
 from __future__ import annotations
 
 import contextlib
 import sqlite3
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeAlias
-from urllib.parse import quote
+from typing import Any
 
 import msgspec
 
-from streamlearn.errors import ParameterError, StateError, StreamlearnError
+from streamlearn.errors import ParameterError, StateError
+from streamlearn.live import schema
 from streamlearn.live.messages import Position
-from streamlearn.live.schema import APPLICATION, FORMAT
-from streamlearn.live.store import Store
-
-Figures: TypeAlias = dict[str, Any]
+from streamlearn.live.sessions import PredictorSaved, StopperSaved
+from streamlearn.live.store import read_only
 
 
-def inspect(path: str | Path, key: str | None = None) -> Figures:
-    """Return what a store holds, as plain JSON types.
+def inspect(path: str | Path, key: str | None = None) -> dict[str, Any]:
+    """Return what a run's store holds, without its secret. A run may be at work on it.
 
     Parameters
     ----------
     path
-        The store's file. A run may hold it meanwhile; all figures are of one moment.
+        The store.
     key
         Also say where the agent of this key is.
 
     Returns
     -------
     dict
-        ``run``, ``agent`` (None before the first run), ``format``, ``positions``, ``keys``, ``counters``, ``outbox``
-        (messages that are not known to be published), ``unacknowledged``, ``events`` and ``ledger``.
+        ``run``, ``agent``, ``format``, ``positions``, ``keys`` (their number), ``counters``, ``events`` (of
+        predictors: open, early, ended and remembered), ``outbox``, ``unacknowledged``, ``ledger`` and, where it was
+        asked for, ``key``.
 
     Raises
     ------
     StateError
-        If the file is no store, or of a newer format.
-    StreamlearnError
-        If it cannot be read.
+        If the file is no store, or newer than this version.
     ParameterError
-        If there is no such key.
+        If the run does not know the key.
 
     Examples
     --------
-    >>> from streamlearn.live import Store
+    >>> from streamlearn.agents import LDPOptimalStopper
+    >>> from streamlearn.live import Message, Runner, Store
     >>> from streamlearn.live.inspection import inspect
-    >>> with Store("run.db", run="example") as store, store.transaction():
-    ...     store.advance({"reports": (17,)})
-    >>> figures = inspect("run.db")
-    >>> figures["run"], figures["positions"], figures["keys"]
-    ('example', {'reports': [17]}, 0)
+    >>> stopper = LDPOptimalStopper([1.0, 0.5], epsilon=1.0)
+    >>> with Store("run.db", run="example") as store:
+    ...     runner = Runner(lambda key: stopper.clone(), store)
+    ...     decided = runner.process([Message("log", (1,), b'{"key":"job 1","round":1,"bit":1}')])
+    >>> found = inspect("run.db", key="job 1")
+    >>> found["positions"], found["keys"], found["key"]
+    ({'log': (1,)}, 1, {'key': 'job 1', 'round': 1, 'stopped': True, 'early': 0})
     """
-    with _reading(path) as db:
-        found = _figures(db)
-        if key is not None:
-            found["key"] = _key_figures(db, key)
-    return found
-
-
-def copy_of(path: str | Path, *, run: str | None = None) -> Store:
-    """Return a copy of a store in memory, to try things on; of a file that is not there, a new one.
-
-    Parameters
-    ----------
-    path
-        The store's file.
-    run
-        The run's name, as for :class:`~streamlearn.live.Store`.
-
-    Raises
-    ------
-    StateError, StreamlearnError
-        As :func:`inspect`, or if the store belongs to another run.
-
-    Examples
-    --------
-    >>> from streamlearn.live.inspection import copy_of
-    >>> with copy_of("missing.db", run="example") as store:
-    ...     store.run
-    'example'
-    """
-    if not Path(path).exists():
-        return Store(":memory:", run=run)
-    with tempfile.TemporaryDirectory() as folder:  # readable by its owner alone, as the store is
-        twin = str(Path(folder, "run.db"))
-        with _reading(path) as db, contextlib.closing(sqlite3.connect(twin)) as target:
-            db.backup(target)
-        try:
-            with Store(twin, run=run, durability="normal") as store:
-                return store.copy()
-        except StateError as error:
-            raise StateError(str(error).replace(twin, str(path))) from None
-
-
-@contextlib.contextmanager
-def _reading(path: str | Path) -> Iterator[sqlite3.Connection]:
-    """Open a store to read it as it is at one moment."""
+    place = Path(path)
+    if not place.is_file():
+        raise StateError(f"{place}: there is no such file; name the one that serve --store named")
     try:
-        with contextlib.closing(_opened(Path(path))) as db:
-            db.execute("BEGIN")
-            _check_format(db, path)
-            yield db
-    except sqlite3.OperationalError as error:
-        raise StreamlearnError(f"{path}: cannot be read ({error}); name the file of a live run") from None
-    except sqlite3.DatabaseError:
-        raise StateError(f"{path}: is no store of a live run; name another file") from None
+        with contextlib.closing(read_only(place)) as db:
+            return _found(db, str(place), key)
+    except sqlite3.Error as error:
+        raise StateError(f"{place}: is no store of a live run ({error}); name another file") from None
 
 
-def _opened(path: Path) -> sqlite3.Connection:
-    if not path.is_file():
-        raise StreamlearnError(f"{path}: is no file; name the file of a live run (serve --store)")
-    # Whoever holds a store has its log beside it. Without one nobody writes, and sqlite needs no files of its own.
-    held = path.with_name(f"{path.name}-wal").exists()
-    address = f"file:{quote(str(path.absolute()))}?mode=ro" + ("" if held else "&immutable=1")
-    return sqlite3.connect(address, uri=True, isolation_level=None)
-
-
-def _check_format(db: sqlite3.Connection, path: str | Path) -> None:
-    found, application = (_number(db, f"PRAGMA {name}") for name in ("user_version", "application_id"))
-    if application != APPLICATION:
-        raise StateError(f"{path}: is no store of a live run; name another file")
-    if found > FORMAT:
-        raise StateError(
-            f"{path}: format {found} is newer than {FORMAT}, the newest read here; upgrade streamlearn"
-        )
-
-
-def _figures(db: sqlite3.Connection) -> Figures:
-    facts = dict(db.execute("SELECT name, value FROM facts WHERE name IN ('run', 'agent')").fetchall())
-    tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    return {
+def _found(db: sqlite3.Connection, path: str, key: str | None) -> dict[str, Any]:
+    number = schema.format_of(db, path)
+    if not number:
+        raise StateError(f"{path}: is empty; name the store of a run")
+    db.execute("BEGIN")  # one moment of a run that goes on
+    facts = dict(db.execute("SELECT name, value FROM facts WHERE name IN ('run', 'agent')"))
+    found = {
         "run": facts.get("run"),
         "agent": facts.get("agent"),
-        "format": _number(db, "PRAGMA user_version"),
+        "format": number,
         "positions": {
-            partition: list(msgspec.json.decode(position, type=Position))
+            partition: msgspec.json.decode(position, type=Position)
             for partition, position in db.execute("SELECT * FROM positions ORDER BY partition")
         },
-        "keys": _number(db, "SELECT count(*) FROM sessions"),
-        "counters": dict(db.execute("SELECT name, count FROM counters ORDER BY name").fetchall()),
-        "outbox": _number(db, "SELECT count(*) FROM outbox"),
-        # Format 1 had none.
-        "unacknowledged": _number(db, "SELECT count(*) FROM unacknowledged")
-        if "unacknowledged" in tables
-        else 0,
+        "keys": _count(db, "sessions"),
+        "counters": dict(db.execute("SELECT name, count FROM counters ORDER BY name")),
         "events": {
-            "open": _number(db, "SELECT count(*) FROM events WHERE x IS NOT NULL"),
-            "early_labels": _number(db, "SELECT count(*) FROM events WHERE round IS NULL"),
-            "ended": _number(db, "SELECT count(*) FROM events WHERE x IS NULL AND round IS NOT NULL"),
+            "open": _count(db, "events WHERE x IS NOT NULL"),
+            "early": _count(db, "events WHERE y IS NOT NULL"),
+            "ended": _count(db, "events WHERE x IS NULL AND y IS NULL"),
         },
+        "outbox": _count(db, "outbox"),
+        "unacknowledged": _count(db, "unacknowledged") if number > 1 else 0,
         "ledger": _ledger(db),
     }
+    return found if key is None else found | {"key": _session(db, key)}
 
 
-def _ledger(db: sqlite3.Connection) -> Figures:
-    """Return who was asked for what: all answers, the most that one of them spent, and each mechanism's rounds."""
+def _count(db: sqlite3.Connection, what: str) -> int:
+    return int(db.execute(f"SELECT count(*) FROM {what}").fetchone()[0])  # noqa: S608 - our own words, above
+
+
+def _ledger(db: sqlite3.Connection) -> dict[str, Any]:
+    columns = ("mechanism", "round", "epsilon", "answers")
     rows = db.execute("SELECT mechanism, round, epsilon, answers FROM ledger ORDER BY mechanism, round")
-    entries = [
-        {"mechanism": mechanism, "round": number, "epsilon": epsilon, "answers": answers}
-        for mechanism, number, epsilon, answers in rows
-    ]
+    entries = [dict(zip(columns, row, strict=True)) for row in rows]
     return {
         "answers": sum(entry["answers"] for entry in entries),
         "most_epsilon": max((entry["epsilon"] for entry in entries), default=0.0),
@@ -171,41 +106,13 @@ def _ledger(db: sqlite3.Connection) -> Figures:
     }
 
 
-def _key_figures(db: sqlite3.Connection, key: str) -> Figures:
-    """Return where one agent is. What it has learned, and the ids of people's events, stay in the store."""
+def _session(db: sqlite3.Connection, key: str) -> dict[str, Any]:
     row = db.execute("SELECT state FROM sessions WHERE key = ?", (key,)).fetchone()
     if row is None:
-        raise ParameterError(f"key {key!r} is not in the store; the messages of this run name others")
-    try:
-        saved = msgspec.json.decode(row[0], type=_Saved)
-        body = _Body() if saved.asked is not None else msgspec.json.decode(saved.agent.body, type=_Body)
-    except msgspec.MsgspecError:
-        raise StateError(f"the saved session of key {key!r} cannot be read; restore the store") from None
-    found: Figures = {"key": key, "agent": saved.agent.kind}
-    if saved.asked is None:
-        early = sorted(map(int, saved.early)) if isinstance(saved.early, dict) else []
-        return {**found, "round": body.round, "stopped": body.stopped, "early_rounds": early}
-    return {**found, "asked": saved.asked, "open": saved.open, "early_labels": saved.early}
-
-
-class _Body(msgspec.Struct):
-    round: int | None = None
-    stopped: bool | None = None
-
-
-class _Agent(msgspec.Struct):
-    kind: str
-    body: msgspec.Raw
-
-
-class _Saved(msgspec.Struct):
-    """What may be shown of either kind of session."""
-
-    agent: _Agent
-    asked: int | None = None
-    open: int | None = None
-    early: int | dict[str, Any] = 0
-
-
-def _number(db: sqlite3.Connection, question: str) -> int:
-    return int(db.execute(question).fetchone()[0])
+        raise ParameterError(f"key {key!r} is not one of this run's; it has sent nothing that could be used")
+    if "asked" in msgspec.json.decode(row[0], type=dict[str, Any]):
+        stream = msgspec.json.decode(row[0], type=PredictorSaved)
+        return {"key": key, "asked": stream.asked, "open": stream.open, "early": stream.early}
+    problem = msgspec.json.decode(row[0], type=StopperSaved)
+    body = problem.agent["body"]
+    return {"key": key, "round": body["round"], "stopped": body["stopped"], "early": len(problem.early)}

@@ -75,7 +75,8 @@ class Figures(msgspec.Struct, frozen=True):
     Examples
     --------
     >>> from streamlearn.live.metrics import Figures
-    >>> Figures("run", "stopper", "none", 2.0, 1.0, 1.0, True, True, 0, 7, 1, {"reports": 7}, {"plan": 7}, "inf").messages
+    >>> counts, answers = {"reports": 7}, {"plan": 7}
+    >>> Figures("run", "stopper", "none", 2.0, 1.0, 1.0, True, True, 0, 7, 1, counts, answers, "inf").messages
     7
     """
 

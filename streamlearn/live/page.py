@@ -24,7 +24,8 @@ h1{font-size:1.5rem;line-height:1.25;margin:.2rem 0}
 h2{font-size:1.1rem;margin:1.8rem 0 .5rem}
 p{margin:.3rem 0;max-width:46rem}
 .note{color:var(--muted)}
-#state{border-left:.3rem solid var(--muted);background:var(--shade);padding:.5rem .8rem;margin:.8rem 0;font-weight:600}
+#state{border-left:.3rem solid var(--muted);background:var(--shade);padding:.5rem .8rem;margin:.8rem 0;
+font-weight:600;max-width:none}
 #state.good{border-color:var(--good);color:var(--good)}
 #state.bad{border-color:var(--bad);color:var(--bad)}
 .tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(9.5rem,1fr));gap:.7rem;margin:1rem 0}
@@ -39,13 +40,14 @@ polyline{fill:none;stroke:var(--draw);stroke-width:2;vector-effect:non-scaling-s
 .axis{display:flex;justify-content:space-between;color:var(--muted);font-size:.85rem}
 table{border-collapse:collapse;width:100%;max-width:38rem;font-variant-numeric:tabular-nums}
 th,td{padding:.25rem .4rem;border-bottom:1px solid var(--line);text-align:left;font-weight:400}
-td{text-align:right}
+td{text-align:right;white-space:nowrap}
+footer{margin-top:1.5rem}
 [hidden]{display:none}
 """
 
 SCRIPT: Final = """
 "use strict";
-const MOST = 300, RECENT = 10, SILENT = 5000, AGAIN = 2000;
+const MOST = 300, LEAST = 60, RECENT = 10, SILENT = 5000, AGAIN = 2000;
 const whole = new Intl.NumberFormat("en"), rough = new Intl.NumberFormat("en", {maximumSignificantDigits: 3});
 const at = id => document.getElementById(id);
 const put = (id, text) => { at(id).textContent = text; };
@@ -67,11 +69,13 @@ function rates(column) {
 
 function draw(name, column, end) {
   const line = rates(column), top = Math.max(...line.map(it => it[1]), 0);
+  const span = Math.max(LEAST, end - points[0][0]);
   const drawn = line.map(([time, rate]) =>
-    `${(MOST - (end - time)).toFixed(2)},${(98 - 90 * (top ? rate / top : 0)).toFixed(2)}`);
+    `${(300 * (1 - (end - time) / span)).toFixed(2)},${(98 - 90 * (top ? rate / top : 0)).toFixed(2)}`);
   at(name + "-line").setAttribute("points", drawn.join(" "));
   const last = points[points.length - 1], first = points[Math.max(0, points.length - 1 - RECENT)];
   const now = last[0] > first[0] ? (last[column] - first[column]) / (last[0] - first[0]) : 0;
+  put(name + "-span", `${whole.format(Math.round(span))} s ago`);
   put(name + "-now", `${rough.format(now)} now`);
   put(name + "-most", `most ${rough.format(top)}`);
 }
@@ -140,9 +144,9 @@ def _tile(name: str, label: str, label_id: str = "") -> str:
 def _chart(name: str, label: str) -> str:
     return f"""<figure>
 <figcaption id="{name}-words"><span id="{name}-name">{label} a second</span><b id="{name}-now">–</b></figcaption>
-<svg role="img" aria-label="{label} a second, over the last five minutes" aria-describedby="{name}-words {name}-most"
+<svg role="img" aria-label="{label} a second, over the last minutes" aria-describedby="{name}-words {name}-most"
  viewBox="0 0 300 100" preserveAspectRatio="none"><polyline id="{name}-line" points=""/></svg>
-<div class="axis"><span>5 minutes ago</span><span id="{name}-most"></span><span>now</span></div>
+<div class="axis"><span id="{name}-span"></span><span id="{name}-most"></span><span>now</span></div>
 </figure>"""
 
 

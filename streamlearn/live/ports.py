@@ -23,6 +23,13 @@ class Source(Protocol):
     shared
         Whether it hands its messages out to several processes (a consumer group): they are then not ``ordered`` and
         want to be acknowledged. All processes of a group share one store.
+
+    Examples
+    --------
+    >>> from streamlearn.live import Source
+    >>> from streamlearn.live.brokers import file
+    >>> isinstance(file.Source("reports.jsonl"), Source)
+    True
     """
 
     ended: bool
@@ -46,7 +53,15 @@ class Source(Protocol):
 
 @runtime_checkable
 class Sink(Protocol):
-    """Where decisions go."""
+    """Where decisions go.
+
+    Examples
+    --------
+    >>> from streamlearn.live import Sink
+    >>> from streamlearn.live.brokers import file
+    >>> isinstance(file.Sink("decisions.jsonl"), Sink)
+    True
+    """
 
     def publish(self, messages: Sequence[Outgoing]) -> None:
         """Publish messages in order; return when the broker has them all.

@@ -49,7 +49,7 @@ def bring_up_to_date(db: sqlite3.Connection, path: str) -> None:
     """
     db.execute("BEGIN IMMEDIATE")
     try:
-        found = _format(db, path)
+        found = format_of(db, path)
         for step in STEPS[found:]:
             for statement in filter(str.strip, step.split(";")):
                 db.execute(statement)
@@ -61,8 +61,14 @@ def bring_up_to_date(db: sqlite3.Connection, path: str) -> None:
     db.execute("COMMIT")
 
 
-def _format(db: sqlite3.Connection, path: str) -> int:
-    """Return the format of a file of ours, 0 for an empty one."""
+def format_of(db: sqlite3.Connection, path: str) -> int:
+    """Return the format of a file of ours, 0 for an empty one.
+
+    Raises
+    ------
+    StateError
+        If the file is newer than this version, or is another program's.
+    """
     found, application, tables = (
         int(db.execute(question).fetchone()[0])
         for question in ("PRAGMA user_version", "PRAGMA application_id", "SELECT count(*) FROM sqlite_master")

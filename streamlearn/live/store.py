@@ -40,6 +40,12 @@ class Outgoing(NamedTuple):
         Its name, the same whenever it is published again; and the key it belongs to.
     payload
         JSON.
+
+    Examples
+    --------
+    >>> from streamlearn.live import Outgoing
+    >>> Outgoing(1, "decision", "0f", "job 1", b"{}").payload
+    b'{}'
     """
 
     number: int
@@ -152,17 +158,18 @@ class Store:
         return self._db.execute(statement, tuple(row))
 
     @contextlib.contextmanager
-    def _mending(self) -> Iterator[None]:
+    def _mending(self, path: str | None = None) -> Iterator[None]:
         """Turn sqlite's complaints into our own."""
+        path = path or self.path
         try:
             yield
         except sqlite3.OperationalError as error:
             raise StreamlearnError(
-                f"{self.path}: cannot be used ({error}); nothing of this batch was kept: free space, stop the other "
+                f"{path}: cannot be used ({error}); nothing of this batch was kept: free space, stop the other "
                 "process that holds it, or name another file"
             ) from None
         except sqlite3.DatabaseError as error:
-            raise StateError(f"{self.path}: is no store of a live run ({error}); name another file") from None
+            raise StateError(f"{path}: is no store of a live run ({error}); name another file") from None
 
     @property
     def version(self) -> int:
@@ -326,12 +333,22 @@ class Store:
 
     # --- ends
 
-    def copy(self) -> Store:
-        """Return a copy in memory, to try things on."""
-        other = Store(":memory:")
-        self._db.backup(other._db)
-        other.run = self.run
-        return other
+    @classmethod
+    def copied(cls, path: str | Path, *, run: str | None = None) -> Self:
+        """Return a copy in memory, to try things on; the file is only read. Of no file, a new store.
+
+        Raises
+        ------
+        StateError
+            As for the constructor.
+        """
+        store = cls(":memory:", run=run)
+        if Path(path).exists():
+            with store._mending(str(path)), contextlib.closing(read_only(path)) as db:
+                db.backup(store._db)
+                schema.bring_up_to_date(store._db, str(path))
+            store.run = store._named(run)
+        return store
 
     def close(self) -> None:
         """Forget what was published, and close the file."""
@@ -357,3 +374,10 @@ def _opened(path: str) -> sqlite3.Connection:
 
 def _private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
+
+
+def read_only(path: str | Path) -> sqlite3.Connection:
+    """Return a connection that cannot change the file; a run may write to it meanwhile."""
+    return sqlite3.connect(
+        f"{Path(path).absolute().as_uri()}?mode=ro", uri=True, isolation_level=None, timeout=PATIENCE
+    )

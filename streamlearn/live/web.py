@@ -174,8 +174,8 @@ class Board:
         yield b"retry: 1000\nevent: history\ndata: %b\n\n" % past
         while True:
             with self._news:
-                last = seen
-                self._news.wait_for(lambda: self._closed or self._number > last)
+                while not self._closed and self._number <= seen:
+                    self._news.wait()
                 if self._closed:
                     return
                 seen, latest = self._number, self._latest
@@ -266,7 +266,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     timeout = SLOWEST
     server_version, sys_version = "streamlearn", ""
 
-    def do_GET(self) -> None:  # noqa: N802 - the standard library's name
+    def do_GET(self) -> None:
         """Answer."""
         path = urlsplit(self.path).path
         if not self.server.welcomes(self.headers.get("Host")):

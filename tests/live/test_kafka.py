@@ -406,10 +406,8 @@ class Live:
         calls = itertools.count()
         source = Disturbed(kafka.Source(self.server.servers, [self.reports]), events, calls)
         sink = kafka.Sink(self.server.servers, self.decisions)
-        if publishing is None:
-            sink = Disturbed(sink, events, calls)
-        else:
-            sink = Disturbed(sink, publishing, itertools.count())
+        own = (events, calls) if publishing is None else (publishing, itertools.count())
+        sink = Disturbed(sink, *own)
         pump = Pump(self.runner, source, sink, kafka.Sink(self.server.servers, "dead"), batch=batch)
         process = self.runner.process
 

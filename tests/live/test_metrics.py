@@ -31,7 +31,7 @@ class Source:
     def start(self, positions):
         pass
 
-    def fetch(self, most, patience):
+    def fetch(self, most, patience):  # noqa: ARG002 - the protocol's
         if not self.batches:
             self.ended = True
             return []
@@ -62,7 +62,7 @@ def pumped(factory, messages, store=None):
 def samples(pump):
     _, text = metrics.exposition(pump)
     return {
-        (it.name, *it.labels.values()): it.value
+        (it.name, *(it.labels[label] for label in sorted(it.labels))): it.value
         for family in text_string_to_metric_families(text.decode())
         for it in family.samples
     }
@@ -87,7 +87,7 @@ def test_they_are_what_the_store_counted(kind):
     assert found["streamlearn_epsilon_max",] == max(epsilon for _, _, epsilon, _ in store.ledger())
     assert found["streamlearn_messages_total",] == len(messages)
     assert found["streamlearn_lag_messages",] == 5
-    assert found["streamlearn_run_info", "test", kind] == 1
+    assert found["streamlearn_run_info", kind, "test"] == 1
     assert found["streamlearn_batch_seconds_count",] == found["streamlearn_batch_seconds_bucket", "+Inf"] == 2
     assert (found["streamlearn_running",], found["streamlearn_connected",]) == (0, 1)
 
@@ -118,7 +118,7 @@ def test_their_table_names_them_all():
 
 def test_no_promise_is_an_infinite_epsilon():
     messages = livestreams.numbered([{"key": "a", "event_id": "e", "x": 3, "y": 1}])
-    pump = pumped(lambda key: SOA(Thresholds(10)), messages)
+    pump = pumped(lambda _: SOA(Thresholds(10)), messages)
     assert metrics.figures(pump).epsilon == "inf"
     assert samples(pump)["streamlearn_epsilon_max",] == float("inf")
 

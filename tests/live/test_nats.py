@@ -9,6 +9,7 @@ import livefaults
 import livestreams
 import natsserver
 import pytest
+from nats.js.api import DiscardPolicy, RetentionPolicy
 
 from streamlearn.errors import BrokerError, ParameterError, StreamlearnError
 from streamlearn.live import Outgoing, Pump, Runner, Sink, Source, Store, pump
@@ -91,6 +92,9 @@ def test_subjects_of_two_streams_are_both_read(server):
         ("a.>", "a.b.c", True),
         ("a.>", "a", False),
         ("a", "b", False),
+        ("a.*", "a.*", True),
+        ("a.*", "a.>", False),
+        ("a.b", "a.*", False),
     ],
 )
 def test_wildcards_mean_what_they_mean_to_nats(pattern, subject, matches):
@@ -124,6 +128,109 @@ def test_what_expired_unread_or_is_gone_is_an_error(server):
     source.close()
 
 
+def refused(call, message):
+    """Refused for good: trying again does not help."""
+    with pytest.raises(StreamlearnError, match=message) as caught:
+        call()
+    assert not isinstance(caught.value, BrokerError)
+
+
+def test_the_end_is_asked_once_and_kept_through_a_loss(server):
+    send(server, "labels", range(3))
+    source = started(server, ["labels"], begin="end")
+    send(server, "labels", range(3, 6))
+    source.start({})
+    assert numbers(all_of(source, 3)) == [3, 4, 5]
+    source.close()
+
+
+@pytest.mark.parametrize("begin", ["2", "12", "99999999999999999999999"])
+def test_a_beginning_that_the_stream_does_not_have_is_refused(server, begin):
+    send(server, "labels", range(10))
+    server.run(lambda stream: stream.purge_stream("events", seq=3))
+    refused(lambda: started(server, ["labels"], begin=begin), "has sequences 3 to 10, and is to begin at")
+    source = started(server, ["labels"], begin="3")
+    assert numbers(all_of(source, 8)) == list(range(2, 10))
+    source.close()
+
+
+def test_what_expires_while_it_is_read_is_an_error(server):
+    server.create("small", "small.*", max_msgs=20)
+    send(server, "small.a", range(20))
+    whole, part = started(server, ["small.*"]), started(server, ["small.a"])
+    assert numbers(whole.fetch(5, 0.01)) == numbers(part.fetch(5, 0.01)) == list(range(5))
+    send(server, "small.a", range(20, 40))
+    refused(
+        lambda: whole.fetch(10, 0.01), "at sequence 21 and was read up to 5: messages between expired unread"
+    )
+    refused(lambda: part.fetch(10, 0.01), "messages between, perhaps of its subjects, expired unread")
+    whole.close()
+    part.close()
+
+
+def test_the_beginning_may_expire_before_it_is_read(server):
+    server.create("small", "small", max_msgs=20)
+    send(server, "small", range(20))
+    source = started(server, ["small"])
+    send(server, "small", range(20, 40))
+    assert numbers(all_of(source, 20)) == list(range(20, 40))
+    source.close()
+
+
+def test_other_subjects_may_expire_and_messages_be_deleted(server):
+    server.create("small", "small.*", max_msgs=20)
+    source, all_subjects = started(server, ["small.a"]), started(server, ["small.*"])
+    send(server, "small.a", [0])
+    assert numbers(all_of(source, 1)) == numbers(all_of(all_subjects, 1)) == [0]
+    send(server, "small.b", range(18))
+    server.run(lambda stream: stream.delete_msg("small", 3))
+    assert len(all_of(all_subjects, 17)) == 17
+    send(server, "small.b", range(40))
+    send(server, "small.a", [1])
+    assert numbers(all_of(source, 1)) == [1]
+    source.close()
+    all_subjects.close()
+
+
+@pytest.mark.parametrize("retention", [RetentionPolicy.INTEREST, RetentionPolicy.WORK_QUEUE])
+def test_a_stream_that_forgets_what_it_delivered_is_refused(server, retention):
+    server.create("work", "work", retention=retention)
+    refused(lambda: started(server, ["work"]), "make it with retention 'limits'")
+
+
+def test_a_wildcard_stands_for_the_subjects_of_all_streams(server):
+    for name in "ab":
+        server.create(name, f"more.{name}")
+    source = started(server, ["more.*"], begin="end")
+    for name in "ab":
+        send(server, f"more.{name}", [ord(name)])
+    server.create("c", "more.c")
+    send(server, "more.c", [1])
+    assert sorted(numbers(all_of(source, 2))) == [97, 98]
+    source.start({"a": (1,)})  # the third, made meanwhile, from its beginning
+    found = all_of(source, 2)
+    assert {message.partition: message.data for message in found} == {"b": b"98", "c": b"1"}
+    source.close()
+
+
+def test_messages_that_look_like_answers_of_the_server_are_messages(server):
+    for status in ("100", "404", "503"):
+        server.run(lambda stream, status=status: stream.publish("labels", b"", headers={"Status": status}))
+    source = started(server, ["labels"])
+    assert [message.data for message in all_of(source, 3)] == [b"", b"", b""]
+    source.close()
+
+
+def test_lag_counts_what_waits(server):
+    send(server, "labels", range(9))
+    source = started(server, ["labels"])
+    assert source.lag() == 9
+    source.fetch(4, 0.01)
+    assert source.lag() == 5
+    source.close()
+    assert source.lag() is None
+
+
 def test_a_subject_without_a_stream_is_an_error_with_its_remedy(server):
     source, sink = nats.Source(server.url, ["nowhere"]), nats.Sink(server.url, "nowhere")
     with pytest.raises(StreamlearnError, match=r"no stream.*'nowhere'.*nats stream add"):
@@ -143,6 +250,18 @@ def test_what_is_published_again_is_known_by_its_id(server):
     assert server.read("decided") == [({"Nats-Msg-Id": f"id{i}"}, b"%d" % i) for i in range(300)]
 
 
+def test_an_idle_connection_is_made_anew(server, monkeypatch):
+    sink = nats.Sink(server.url, "decisions")
+    message = Outgoing(1, "decision", "id", "key", b"{}")
+    sink.publish([message])
+    server.kill()
+    server.restart()
+    monkeypatch.setattr(nats, "IDLE", 0.0)
+    sink.publish([message])  # the first attempt already
+    sink.close()
+    assert len(server.read("decided")) == 1
+
+
 def test_a_server_that_is_away_is_worth_trying_again(server):
     source, sink = started(server, ["labels"]), nats.Sink(server.url, "decisions")
     message = Outgoing(1, "decision", "id", "key", b"{}")
@@ -160,6 +279,27 @@ def test_a_server_that_is_away_is_worth_trying_again(server):
     assert len(server.read("decided")) == 1
     source.close()
     sink.close()
+
+
+def test_what_a_stream_refuses_is_told(server):
+    server.create("tiny", "tiny", max_msg_size=100)
+    server.create("full", "full", max_msgs=2, discard=DiscardPolicy.NEW)
+    messages = [Outgoing(i, "decision", f"id{i}", "key", b"x" * 200) for i in range(3)]
+    tiny, full = nats.Sink(server.url, "tiny"), nats.Sink(server.url, "full")
+    refused(lambda: tiny.publish(messages), "NATS refuses a message: message size exceeds maximum allowed")
+    with pytest.raises(BrokerError, match="NATS refuses a message: maximum messages exceeded"):
+        full.publish(messages)
+    server.run(lambda stream: stream.delete_stream("full"))
+    server.create("full", "full")
+    full.publish(messages)
+    server.run(lambda stream: stream.delete_stream("full"))
+    with pytest.raises(BrokerError, match="no stream holds the subject any more"):
+        full.publish(messages)
+    refused(
+        lambda: full.publish(messages), "no stream of NATS JetStream holds the subject 'full'; create one"
+    )
+    tiny.close()
+    full.close()
 
 
 def test_a_run_outlives_its_server(server, tmp_path, monkeypatch):
@@ -187,4 +327,29 @@ def test_a_run_outlives_its_server(server, tmp_path, monkeypatch):
         thread.join(60)
     whole = livestreams.run_whole(livestreams.stopper, livestreams.numbered(bodies))
     assert [data for _, data in server.read("decided")] == [it.payload for it in whole.unpublished(1000)]
+    store.close()
+
+
+def test_a_run_waits_for_its_server(server, tmp_path, monkeypatch):
+    monkeypatch.setattr(pump, "FIRST_PAUSE", 0.01)
+    bodies = livestreams.reports(20)
+    server.send([("reports.a", json.dumps(body).encode()) for body in bodies])
+    server.kill()
+    store = Store(tmp_path / "run.db", run="test")
+    running = Pump(
+        Runner(livestreams.stopper, store),
+        nats.Source(server.url, ["reports.*"]),
+        nats.Sink(server.url, "decisions"),
+        nats.Sink(server.url, "dead"),
+    )
+    thread = threading.Thread(target=running.run)
+    thread.start()
+    try:
+        livefaults.poll(lambda: running._attempts > 1)
+        server.restart()
+        livefaults.poll(lambda: running.runner.totals.counts["decisions"] == 20)
+    finally:
+        running.stop()
+        thread.join(60)
+    assert len(server.read("decided")) == 20
     store.close()

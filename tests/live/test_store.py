@@ -132,13 +132,21 @@ def test_a_copy_is_of_its_own(tmp_path):
     with Store(tmp_path / "run.db") as store:
         Runner(livestreams.stopper, store).process(livestreams.numbered(livestreams.reports(3)))
         before = livestreams.outcome(store)
-        copy = store.copy()
+        copy = Store.copied(tmp_path / "run.db")
         assert livestreams.outcome(copy) == before
         assert copy.run == store.run
         runner = Runner(livestreams.stopper, copy)
         runner.process([livestreams.message(1000, {"key": "new", "round": 1, "bit": 0})])
         copy.close()
         assert livestreams.outcome(store) == before
+
+
+def test_a_copy_of_nothing_is_a_new_store_and_makes_no_file(tmp_path):
+    assert Store.copied(tmp_path / "none.db", run="a").run == "a"
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "notes.txt").write_text("notes " * 1000)
+    with pytest.raises(StateError, match=r"notes\.txt: is no store"):
+        Store.copied(tmp_path / "notes.txt")
 
 
 def test_a_run_keeps_its_name(tmp_path):

@@ -81,7 +81,9 @@ class KafkaServer:
         consumer = Consumer({"bootstrap.servers": self.servers, "group.id": "test", "log_level": 0})
         with contextlib.closing(consumer):
             numbers = consumer.list_topics(topic, timeout=DEADLINE).topics[topic].partitions
-            ends = [consumer.get_watermark_offsets(TopicPartition(topic, it), timeout=DEADLINE) for it in numbers]
+            ends = [
+                consumer.get_watermark_offsets(TopicPartition(topic, it), timeout=DEADLINE) for it in numbers
+            ]
             return sum(end for _, end in ends)
 
     def read(self, topic, count):

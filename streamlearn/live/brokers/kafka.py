@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
-from streamlearn.errors import BrokerError, MissingExtraError, ParameterError, StreamlearnError
+from streamlearn.errors import BrokerError, ParameterError, StreamlearnError
+from streamlearn.live.brokers.kafkaclient import REFUSALS, UNKNOWN_TOPIC, client, decoded, made, translated
 from streamlearn.live.messages import Message, Position
 from streamlearn.live.store import Outgoing
 
@@ -25,21 +24,7 @@ TOPIC_PATIENCE: Final = 10.0
 """Seconds that a topic may be missing: a new one is not known to all brokers at once."""
 DELIVERY: Final = 10.0
 """Seconds for a message to reach its broker; then all are published again."""
-UNKNOWN_TOPIC: Final = frozenset({"UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC", "_UNKNOWN_PARTITION"})
-REFUSALS: Final = {
-    "_AUTHENTICATION": "check the credentials in settings",
-    "SASL_AUTHENTICATION_FAILED": "check the credentials in settings",
-    "_SSL": "check the certificates in settings",
-    "CLUSTER_AUTHORIZATION_FAILED": "let this user produce idempotently",
-    "TOPIC_AUTHORIZATION_FAILED": "let this user use the topic",
-    "TOPIC_EXCEPTION": "a topic's name is letters, digits, '.', '_' and '-'",
-    "MSG_SIZE_TOO_LARGE": "raise the topic's max.message.bytes",
-    "POLICY_VIOLATION": "ask who runs the cluster what its policy is",
-} | dict.fromkeys(UNKNOWN_TOPIC, "create the topic first")
-"""Errors that trying again does not mend, and what does."""
 OFFSET: Final = re.compile("[0-9]{1,18}")
-LOG: Final = logging.getLogger(__name__)
-LOG.addHandler(logging.NullHandler())  # the client's own lines: nowhere, unless the program says where
 
 
 class Source:
@@ -99,7 +84,7 @@ class Source:
             raise ParameterError("topics must be a list of at least one name")
         if begin not in {"beginning", "end"} and not OFFSET.fullmatch(begin):
             raise ParameterError(f"begin must be 'beginning', 'end' or an offset in digits, got {begin!r}")
-        self._kafka = _client()
+        self._kafka = client()
         self.servers = servers
         self.topics = tuple(dict.fromkeys(topics))
         self.begin = begin
@@ -120,7 +105,7 @@ class Source:
         self._started = False
         self._missing_since: dict[str, float] = {}
         self._next_refresh = 0.0
-        _made(self._kafka.Consumer, self._configuration, settings).close()  # a wrong setting is seen at once
+        made(self._kafka.Consumer, self._configuration, settings).close()  # a wrong setting is seen at once
 
     def start(self, positions: Mapping[str, Position]) -> None:
         """Connect, anew after a loss, to go on after these positions; partitions not named start where told.
@@ -135,7 +120,7 @@ class Source:
         self.close()
         self._names.clear()
         self._trouble = None
-        self._consumer = _made(self._kafka.Consumer, self._configuration)
+        self._consumer = made(self._kafka.Consumer, self._configuration)
         found = self._look()
         for place in found:
             stored = positions.get(self._names[place])
@@ -253,7 +238,7 @@ class Source:
         offset: Any = it.offset()
         key = it.key()
         return Message(
-            self._names[place], (offset,), it.value() or b"", None if key is None else _decoded(key)
+            self._names[place], (offset,), it.value() or b"", None if key is None else decoded(key)
         )
 
     def _check(self, error: confluent_kafka.KafkaError, it: confluent_kafka.Message) -> None:
@@ -287,7 +272,7 @@ class Source:
             self._trouble = error
 
     def _broken(self, error: confluent_kafka.KafkaError, where: str | None = None) -> StreamlearnError:
-        return _translated(self._kafka, error, f"Kafka at {self.servers}" + (f", {where}" if where else ""))
+        return translated(self._kafka, error, f"Kafka at {self.servers}" + (f", {where}" if where else ""))
 
     def _connected(self) -> confluent_kafka.Consumer:
         if self._consumer is None:
@@ -328,7 +313,7 @@ class Sink:
     """
 
     def __init__(self, servers: str, topic: str, settings: Mapping[str, str] | None = None) -> None:
-        self._kafka = _client()
+        self._kafka = client()
         self.servers = servers
         self.topic = topic
         milliseconds = str(round(1000 * DELIVERY))
@@ -346,7 +331,7 @@ class Sink:
             "error_cb": self._noticed,
         }
         self._trouble: confluent_kafka.KafkaError | None = None
-        self._producer: confluent_kafka.Producer | None = _made(
+        self._producer: confluent_kafka.Producer | None = made(
             self._kafka.Producer, self._configuration, settings
         )
 
@@ -361,7 +346,7 @@ class Sink:
             If the topic does not exist, or the brokers refuse.
         """
         if self._producer is None:
-            self._producer = _made(self._kafka.Producer, self._configuration)
+            self._producer = made(self._kafka.Producer, self._configuration)
         self._trouble = None
         failed: list[confluent_kafka.KafkaError] = []
 
@@ -403,51 +388,9 @@ class Sink:
 
     def _refused(self, error: confluent_kafka.KafkaError) -> StreamlearnError:
         where = f"Kafka at {self.servers}, topic {self.topic!r}"
-        return _translated(self._kafka, self._trouble or error, where)
+        return translated(self._kafka, self._trouble or error, where)
 
     def _noticed(self, error: confluent_kafka.KafkaError) -> None:
         """Take note of a refusal: the messages themselves only time out."""
         if error.name() in REFUSALS:
             self._trouble = error
-
-
-def _client() -> ModuleType:
-    try:
-        import confluent_kafka  # noqa: PLC0415 - an extra
-    except ImportError:
-        raise MissingExtraError(
-            "Kafka needs confluent-kafka;"
-            ' install streamlearn with its extra "kafka" (in a checkout: pip install ".[kafka]")'
-        ) from None
-    return confluent_kafka
-
-
-def _made(kind: Any, configuration: Mapping[str, Any], settings: Mapping[str, str] | None = None) -> Any:
-    """Return a client. What the client says about a setting may quote its value, so only the name is passed on."""
-    try:
-        return kind(dict(configuration), logger=LOG)
-    except Exception as error:
-        if type(error).__name__ not in {"KafkaException", "ValueError", "TypeError"}:
-            raise
-        given = list(settings or {})
-        named = [name for name in given if name in str(error)] or given
-    raise ParameterError(
-        f"settings cannot be used: {', '.join(map(repr, named))}; "
-        "librdkafka's CONFIGURATION.md has all names and values"
-    )
-
-
-def _decoded(key: bytes) -> str | None:
-    try:
-        return key.decode()
-    except UnicodeDecodeError:
-        return None
-
-
-def _translated(kafka: ModuleType, error: confluent_kafka.KafkaError, where: str) -> StreamlearnError:
-    """Return an error of ours. The client's own text may say more than it should, its code does not."""
-    said = kafka.KafkaError(error.code()).str()
-    remedy = REFUSALS.get(error.name())
-    return (
-        BrokerError(f"{where}: {said}") if remedy is None else StreamlearnError(f"{where}: {said}; {remedy}")
-    )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
-from collections.abc import Coroutine, Mapping, Sequence
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
-from streamlearn.errors import BrokerError, MissingExtraError, ParameterError, StreamlearnError
+from streamlearn.errors import BrokerError, ParameterError, StreamlearnError
+from streamlearn.live.brokers.natsconnection import ANSWER, Connection
 from streamlearn.live.messages import Message, Position
 from streamlearn.live.store import Outgoing
 
@@ -18,143 +18,73 @@ if TYPE_CHECKING:
     from nats.aio.msg import Msg
     from nats.js import JetStreamContext
 
-T = TypeVar("T")
-CONNECT: Final = 2.0
-ANSWER: Final = 5.0
-"""Seconds to wait for a connection, and for an answer; then the broker counts as away."""
 MOST_AT_ONCE: Final = 32_000_000
 """Bytes asked for at once: more than a message may have."""
 UNUSED: Final = 300.0
 """Seconds after which the server forgets a consumer that nobody asks."""
-
-
-class _Connection:
-    """A connection and the event loop it lives on, which turns only while something is asked of it."""
-
-    def __init__(self, servers: str) -> None:
-        self.nats = _client()
-        self.servers = servers
-        self._loop: asyncio.Runner | None = None
-        self._lost = asyncio.Event()
-        self.client: Client | None = None
-        self.stream: JetStreamContext | None = None
-
-    def run(self, work: Coroutine[Any, Any, T], patience: float = ANSWER) -> T:
-        """Do something on the loop.
-
-        Raises
-        ------
-        BrokerError
-            If the server does not answer in time, or the connection is lost.
-        """
-        if self._loop is None:
-            self._loop = asyncio.Runner()
-        try:
-            return self._loop.run(self._raced(work, patience))
-        except (TimeoutError, OSError, self.nats.errors.Error) as error:
-            if isinstance(error, self.nats.errors.AuthorizationError):
-                raise StreamlearnError(
-                    "NATS refuses this user; check the credentials of the address"
-                ) from None
-            raise BrokerError(f"NATS does not answer ({type(error).__name__})") from None
-
-    async def _raced(self, work: Coroutine[Any, Any, T], patience: float) -> T:
-        """Wait for an answer as long as there is a connection that it can come by."""
-        answer, loss = asyncio.ensure_future(work), asyncio.ensure_future(self._lost.wait())
-        try:
-            await asyncio.wait({answer, loss}, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
-            if answer.done():
-                return answer.result()
-            raise TimeoutError
-        finally:
-            loss.cancel()
-            answer.cancel()
-            await asyncio.gather(answer, loss, return_exceptions=True)
-
-    async def _disconnected(self) -> None:
-        self._lost.set()
-
-    async def open(self) -> JetStreamContext:
-        """Return the connection, made where there is none."""
-        if self.client is None or not self.client.is_connected:
-            self.client = await self.nats.connect(
-                self.servers.split(","),
-                allow_reconnect=False,
-                reconnect_time_wait=0.05,
-                connect_timeout=CONNECT,
-                error_cb=_silent,
-                disconnected_cb=self._disconnected,
-                closed_cb=self._disconnected,
-            )
-            self._lost.clear()
-            self.stream = self.client.jetstream(timeout=ANSWER, publish_async_max_pending=1 << 20)
-        assert self.stream is not None  # noqa: S101 - made with the client
-        return self.stream
-
-    async def stream_of(self, subject: str) -> str:
-        """Return the name of the stream that holds a subject."""
-        stream = await self.open()
-        try:
-            return await stream.find_stream_name_by_subject(subject)
-        except self.nats.js.errors.NotFoundError:
-            raise StreamlearnError(
-                f"no stream of NATS JetStream holds the subject {subject!r}; create one, as: "
-                f"nats stream add NAME --subjects {subject}"
-            ) from None
-
-    def close(self) -> None:
-        """Disconnect and stop the loop."""
-        loop, self._loop = self._loop, None
-        if loop is None:
-            return
-        with contextlib.suppress(Exception):  # it may be broken in any way, and is not needed any more
-            if self.client is not None:
-                loop.run(asyncio.wait_for(self.client.close(), CONNECT))
-        loop.close()
-        self._lost = asyncio.Event()
-        self.client = self.stream = None
+IDLE: Final = 60.0
+"""Seconds after which an unused connection is made anew: the server gives up those that leave its pings unanswered."""
 
 
 class _Reading:
     """A stream that is read from some sequence on."""
 
-    def __init__(self, stream: str, subjects: Sequence[str], last: int) -> None:
+    def __init__(self, stream: str, subjects: Sequence[str]) -> None:
         self.stream = stream
         self.subjects = [subject.split(".") for subject in subjects]
-        self.last = last
-        self.waiting = 0
+        self.last = self.waiting = self._delivered = self._wanted = 0
+        self._whole = self._anywhere = False
+        self._manager: JetStreamContext
         self._inbox = self._ask = ""
-        self._delivered = 0
         self._arrived: list[Msg] = []
-        self._wanted = 0
         self._done = asyncio.Event()
 
-    async def begin(self, connection: _Connection, begin: str) -> None:
+    async def begin(self, connection: Connection, after: int | None, begin: str) -> None:
         """Make the consumer: an ephemeral one that acknowledges nothing, since positions live in our store."""
-        nats = connection.nats
-        stream = await connection.open()
+        api = connection.nats.js.api
+        self._manager = await connection.open()
         assert connection.client is not None  # noqa: S101 - just opened
-        state = (await stream.stream_info(self.stream)).state
+        info = await self._manager.stream_info(self.stream)
+        state, held = info.state, info.config
+        if held.retention not in {None, "limits"}:
+            raise StreamlearnError(
+                f"stream {self.stream!r} forgets what was delivered, and could not be read again after a crash; "
+                "make it with retention 'limits'"
+            )
+        self._whole = not held.sources and all(self._wants(subject) for subject in held.subjects or [">"])
+        self._anywhere = (
+            after is None and begin == "beginning"
+        )  # wherever that is when the first message comes
+        self.last = self._first(begin, state.first_seq, state.last_seq) if after is None else after
         self._check(state.first_seq, state.last_seq)
-        if not self.last and begin == "end":
-            self.last = state.last_seq
-        elif not self.last and begin != "beginning":
-            self.last = max(0, int(begin) - 1)
-        policy = nats.js.api.DeliverPolicy.BY_START_SEQUENCE
-        config = nats.js.api.ConsumerConfig(
-            deliver_policy=policy,
-            opt_start_seq=max(self.last + 1, state.first_seq, 1),
-            ack_policy=nats.js.api.AckPolicy.NONE,
+        # The server of Debian 12 filters by one subject at most; several are told apart here.
+        only = ".".join(self.subjects[0]) if len(self.subjects) == 1 else None
+        config = api.ConsumerConfig(
+            deliver_policy=api.DeliverPolicy.BY_START_SEQUENCE,
+            opt_start_seq=self.last + 1,
+            ack_policy=api.AckPolicy.NONE,
             inactive_threshold=UNUSED,
             mem_storage=True,
-            # The server of Debian 12 filters by one subject at most; several are told apart here.
-            filter_subject=".".join(self.subjects[0]) if len(self.subjects) == 1 else None,
+            filter_subject=only,
         )
-        name = (await stream.add_consumer(self.stream, config)).name
-        self._ask = f"$JS.API.CONSUMER.MSG.NEXT.{self.stream}.{name}"
+        made = await self._manager.add_consumer(self.stream, config)
+        self.waiting = made.num_pending or 0
+        self._ask = f"$JS.API.CONSUMER.MSG.NEXT.{self.stream}.{made.name}"
         self._inbox = connection.client.new_inbox()
-        self._delivered = 0
         await connection.client.subscribe(self._inbox, cb=self._take)
+
+    def _first(self, begin: str, first: int, last: int) -> int:
+        """Return the sequence before the one where a stream starts that nothing is stored of."""
+        if begin == "beginning":
+            return max(0, first - 1)
+        if begin == "end":
+            return last
+        if not max(1, first) <= int(begin) <= last + 1:
+            raise StreamlearnError(
+                f"stream {self.stream!r} has sequences {max(1, first)} to {last}, and is to begin at {int(begin)}; "
+                "begin at one of these, at the beginning or at the end"
+            )
+        return int(begin) - 1
 
     def _check(self, first: int, last: int) -> None:
         """Refuse to pass over in silence what was lost."""
@@ -163,16 +93,17 @@ class _Reading:
                 f"stream {self.stream!r} ends at sequence {last} and was read up to {self.last}: it was made anew; "
                 "name another store, or restore the stream"
             )
-        if self.last and first > self.last + 1:
+        if first > self.last + 1:
+            whose = "" if self._whole else ", perhaps of its subjects,"
             raise StreamlearnError(
-                f"stream {self.stream!r} begins at sequence {first} and was read up to {self.last}: messages between "
-                f"expired unread. To go on without them, call store.advance({{{self.stream!r}: ({first - 1},)}}) "
-                "within store.transaction(), or name another store"
+                f"stream {self.stream!r} begins at sequence {first} and was read up to {self.last}: messages between"
+                f"{whose} expired unread. To go on without them, call "
+                f"store.advance({{{self.stream!r}: ({first - 1},)}}) within store.transaction(), or name another store"
             )
 
     async def _take(self, message: Msg) -> None:
         self._arrived.append(message)
-        if len(self._arrived) == self._wanted or _status(message):
+        if len(self._arrived) == self._wanted or _status(message) is not None:
             self._done.set()
 
     async def fetch(self, client: Client, most: int, patience: float) -> list[Message]:
@@ -186,39 +117,53 @@ class _Reading:
         self._done.clear()
         await client.publish(self._ask, json.dumps(request).encode(), self._inbox)
         await self._done.wait()
-        found = []
+        last, gap, found = self.last, None, []
         for message in self._arrived:
             status = _status(message)
-            if status in {"404", "408", "409"}:  # no messages; none in time; no more bytes
-                continue
-            if status:
+            if status is None:
+                before, waited = last, self.waiting
+                last = self._place(message)
+                if gap is None and last > before + 1 and (self._whole or waited) and not self._anywhere:
+                    gap = before
+                self._anywhere = False
+                found.append((last, message))
+            elif status == "404":  # no messages
+                self.waiting = 0
+            elif status not in {"408", "409"}:  # none in time; no more bytes
                 raise BrokerError(f"NATS answers with status {status}")
-            found.append(message)
-        return [read for message in found if (read := self._read(message))]
+        if gap is not None:  # deleted one by one, or the stream's limits overtook the reading
+            self.last = gap
+            state = (await self._manager.stream_info(self.stream)).state
+            self._check(state.first_seq, state.last_seq)
+        self.last = last
+        if len(self.subjects) > 1:
+            found = [it for it in found if self._wants(it[1].subject)]
+        return [Message(self.stream, (sequence,), message.data) for sequence, message in found]
 
-    def _read(self, message: Msg) -> Message | None:
-        """Return a message with its place; None for one of a subject nobody asked for."""
+    def _place(self, message: Msg) -> int:
+        """Return the sequence of a message, which the server must have sent in turn."""
         # $JS.ACK.stream.consumer.deliveries.sequence.delivered.time.pending, with two more parts behind ACK and one
         # at the end where the server names its domain.
         parts = message.reply.split(".")
         shift = 2 if len(parts) > 9 else 0
-        sequence, delivered = int(parts[5 + shift]), int(parts[6 + shift])
+        delivered = int(parts[6 + shift])
         if delivered != self._delivered + 1:
             raise BrokerError(f"NATS has left out messages of stream {self.stream!r}")
         self._delivered = delivered
         self.waiting = int(parts[8 + shift])
-        self.last = sequence
-        if len(self.subjects) > 1 and not any(
-            _matches(subject, message.subject) for subject in self.subjects
-        ):
-            return None
-        return Message(self.stream, (sequence,), message.data)
+        return int(parts[5 + shift])
+
+    def _wants(self, subject: str) -> bool:
+        return any(_matches(pattern, subject) for pattern in self.subjects)
 
 
 class Source:
     """Streams of JetStream, each strictly in order. Several subjects of one stream are read in the stream's order.
 
-    Positions live in the store, nothing is acknowledged. What expired unread is an error, never passed over.
+    Positions live in the store, nothing is acknowledged. What expired unread is an error, never passed over. Of a
+    stream that holds other subjects too it cannot be known whose messages expired; any may have been wanted, so give
+    a subject that is seldom written a stream of its own. Streams made later, that a wildcard stands for, are found at
+    the next start, and read from their beginning.
 
     Parameters
     ----------
@@ -227,7 +172,8 @@ class Source:
     subjects
         The subjects, with NATS' own wildcards; streams that hold them must exist.
     begin
-        Where streams without a stored position start: ``"beginning"``, ``"end"``, or a sequence in digits.
+        Where streams without a stored position start: ``"beginning"``, ``"end"``, or a sequence in digits. Where the
+        end is, is asked once; a process that ends before its first message asks again when it is restarted.
 
     Raises
     ------
@@ -256,8 +202,10 @@ class Source:
         self.servers = servers
         self.subjects = tuple(dict.fromkeys(subjects))
         self.begin = begin
-        self._connection = _Connection(servers)
+        self._connection = Connection(servers)
         self._readings: list[_Reading] = []
+        self._starts: dict[str, int] = {}
+        self._started = False
         self._turn = 0
 
     def start(self, positions: Mapping[str, Position]) -> None:
@@ -268,7 +216,7 @@ class Source:
         BrokerError
             If the server does not answer.
         StreamlearnError
-            If no stream holds a subject, or messages after the position are gone.
+            If no stream holds a subject, or messages after the position are gone, or would be after a crash.
         """
         self.close()
         try:
@@ -280,14 +228,29 @@ class Source:
     async def _begun(self, positions: Mapping[str, Position]) -> list[_Reading]:
         by_stream: dict[str, list[str]] = {}
         for subject in self.subjects:
-            by_stream.setdefault(await self._connection.stream_of(subject), []).append(subject)
-        readings = [
-            _Reading(stream, subjects, positions.get(stream, (0,))[0])
-            for stream, subjects in by_stream.items()
-        ]
-        for reading in readings:
-            await reading.begin(self._connection, self.begin)
+            for stream in await self._streams_of(subject):
+                by_stream.setdefault(stream, []).append(subject)
+        # One that appears after the first start is new: nothing of it was there to be left out.
+        begin = "beginning" if self._started else self.begin
+        readings = []
+        for stream, subjects in by_stream.items():
+            reading = _Reading(stream, subjects)
+            after = positions[stream][0] if stream in positions else self._starts.get(stream)
+            await reading.begin(self._connection, after, begin)
+            readings.append(reading)
+        if begin != "beginning":
+            self._starts = {reading.stream: reading.last for reading in readings}
+        self._started = True
         return readings
+
+    async def _streams_of(self, subject: str) -> list[str]:
+        """Return all streams that a subject with wildcards lies in; the client itself names only the first."""
+        await self._connection.stream_of(subject)  # says what to do where there is none
+        client: Any = self._connection.client
+        answer = await client.request(
+            "$JS.API.STREAM.NAMES", json.dumps({"subject": subject}).encode(), ANSWER
+        )
+        return sorted(json.loads(answer.data)["streams"])
 
     def fetch(self, most: int, patience: float) -> list[Message]:
         """Return the next messages of the streams, whose turns to be first go round.
@@ -318,13 +281,38 @@ class Source:
         """Do nothing: positions live in the store."""
 
     def lag(self) -> int | None:
-        """Return how many messages waited when the last one came; None before."""
+        """Return how many messages waited when the server last spoke of it; None before the start."""
         return sum(reading.waiting for reading in self._readings) if self._readings else None
 
     def close(self) -> None:
         """Disconnect."""
         self._connection.close()
         self._readings = []
+
+
+class _Answers:
+    """What the server says to messages, one answer to each."""
+
+    def __init__(self, awaited: int) -> None:
+        self._awaited = awaited
+        self._refusals: list[dict[str, Any]] = []
+        self._done = asyncio.Event()
+
+    async def take(self, message: Msg) -> None:
+        if not message.data:
+            self._refusals.append({"description": "no stream holds the subject any more"})
+        elif b'"error"' in message.data:
+            self._refusals += filter(None, [json.loads(message.data).get("error")])
+        self._awaited -= 1
+        if not self._awaited:
+            self._done.set()
+
+    async def all_good(self) -> None:
+        """Wait for all answers; raise what stands in the first that refuses, worth another try or not."""
+        await self._done.wait()
+        for refusal in self._refusals:
+            kind = StreamlearnError if refusal.get("code") in range(400, 404) else BrokerError
+            raise kind(f"NATS refuses a message: {refusal['description']}")
 
 
 class Sink:
@@ -354,8 +342,9 @@ class Sink:
     def __init__(self, servers: str, subject: str) -> None:
         self.servers = servers
         self.subject = subject
-        self._connection = _Connection(servers)
+        self._connection = Connection(servers)
         self._stream: str | None = None
+        self._used = 0.0
 
     def publish(self, messages: Sequence[Outgoing]) -> None:
         """Publish messages in order, and wait until the stream has them all.
@@ -365,58 +354,47 @@ class Sink:
         BrokerError
             If the server does not answer.
         StreamlearnError
-            If no stream holds the subject.
+            If no stream holds the subject, or the stream does not take such messages.
         """
+        if time.monotonic() - self._used > IDLE:
+            self._connection.close()
         try:
             self._connection.run(self._publish(messages), 2 * ANSWER)
         except BaseException:
             self._connection.close()
             self._stream = None  # it may be gone
             raise
+        self._used = time.monotonic()
 
     async def _publish(self, messages: Sequence[Outgoing]) -> None:
-        stream = await self._connection.open()
+        await self._connection.open()
         if self._stream is None:
             self._stream = await self._connection.stream_of(self.subject)
-        header = self._connection.nats.js.api.Header.MSG_ID
-        answers = [
-            await stream.publish_async(self.subject, message.payload, headers={header: message.id})
-            for message in messages
-        ]
-        await asyncio.gather(*answers)
+        client: Any = self._connection.client
+        inbox, answers = client.new_inbox(), _Answers(len(messages))
+        # The client's own publish_async never ends for a message that the server refuses.
+        listening = await client.subscribe(inbox, cb=answers.take)
+        for message in messages:
+            await client.publish(self.subject, message.payload, inbox, headers={"Nats-Msg-Id": message.id})
+        await answers.all_good()
+        await listening.unsubscribe()
 
     def close(self) -> None:
         """Disconnect."""
         self._connection.close()
 
 
-def _client() -> ModuleType:
-    try:
-        import nats.js.api  # noqa: PLC0415 - an extra
-        import nats.js.errors  # noqa: PLC0415 - as above
-    except ImportError:
-        raise MissingExtraError(
-            "NATS needs nats-py; install it with: pip install 'streamlearn[nats]'"
-        ) from None
-    return nats
-
-
-async def _silent(error: Exception) -> None:
-    """Say nothing: what goes wrong is raised where it matters."""
-
-
 def _status(message: Msg) -> str | None:
-    """Return the status of an answer that is no message."""
-    headers = message.headers
-    return headers.get("Status") if headers and not message.data else None
+    """Return the status of an answer that is no message; a message has a place to acknowledge it, whatever it holds."""
+    return None if message.reply else (message.headers or {}).get("Status", "")
 
 
 def _matches(pattern: Sequence[str], subject: str) -> bool:
-    """Return whether a subject is one that a pattern, cut at its dots, stands for."""
+    """Return whether a pattern, cut at its dots, stands for a subject, or for all of one that is a pattern itself."""
     parts = subject.split(".")
     for i, wanted in enumerate(pattern):
         if wanted == ">":
             return len(parts) > i
-        if i >= len(parts) or wanted not in {"*", parts[i]}:
+        if i >= len(parts) or parts[i] == ">" or wanted not in {"*", parts[i]}:
             return False
     return len(parts) == len(pattern)

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from types import ModuleType
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from streamlearn.errors import BrokerError, MissingExtraError, ParameterError, StreamlearnError
+from streamlearn.errors import ParameterError, StreamlearnError
+from streamlearn.live.brokers.redisconnection import Server, client
 from streamlearn.live.messages import Message, Position
 from streamlearn.live.store import Outgoing
 
-CONNECT: Final = 2.0
-ANSWER: Final = 10.0
-"""Seconds to wait for a connection, and for an answer; then the broker counts as away."""
 IDLE: Final = 30.0
 """Seconds after which what a member of a group has not acknowledged is given to another."""
 KNOWN: Final = 100_000
@@ -32,62 +29,6 @@ redis.call('ZREMRANGEBYRANK', KEYS[2], 0, -{KNOWN} - 1)
 """One step of the server's: an id is known if and only if its entry was added."""
 PART: Final = 500
 """Messages a step: a script takes some thousands of arguments."""
-
-
-class _Server:
-    """A connection, and what its complaints mean."""
-
-    def __init__(self, url: str) -> None:
-        redis = _client()
-        retry = redis.retry.Retry(redis.backoff.NoBackoff(), 0)  # the pump tries again, and says so
-        try:
-            self.client: Any = redis.Redis.from_url(
-                url, socket_connect_timeout=CONNECT, socket_timeout=ANSWER, retry=retry, protocol=2
-            )
-        except ValueError:
-            raise ParameterError("url must be redis://[user:password@]host:port/DB") from None
-        self._errors = redis.exceptions
-
-    @contextlib.contextmanager
-    def asked(self, what: str) -> Iterator[None]:
-        """Turn the client's complaints about ``what`` into ours. They name no address: it may hold a password."""
-        errors = self._errors
-        try:
-            yield
-        except (errors.AuthenticationError, errors.NoPermissionError, errors.AuthorizationError):
-            raise StreamlearnError(
-                f"Redis refuses this user for {what}; check the credentials of the address"
-            ) from None
-        except (
-            errors.ConnectionError,
-            errors.TimeoutError,
-            errors.ReadOnlyError,
-            errors.OutOfMemoryError,
-            OSError,
-        ) as error:
-            raise BrokerError(f"Redis does not serve {what} ({type(error).__name__})") from None
-        except errors.ResponseError as error:
-            code = str(error).partition(" ")[0]
-            if code in {
-                "LOADING",
-                "MASTERDOWN",
-                "TRYAGAIN",
-                "CLUSTERDOWN",
-                "BUSY",
-                "OOM",
-                "NOREPLICAS",
-                "MISCONF",
-            }:
-                raise BrokerError(f"Redis does not serve {what} ({code})") from None
-            remedy = {
-                "WRONGTYPE": "the key holds something else: name another stream",
-                "NOGROUP": "the group was removed while it was read: create it anew, or start again",
-            }.get(code, "ask who runs the server")
-            raise StreamlearnError(f"Redis refuses {what} with {code}; {remedy}") from None
-
-    def close(self) -> None:
-        with contextlib.suppress(Exception):  # it may be broken in any way, and is not needed any more
-            self.client.close()
 
 
 class Source:
@@ -157,7 +98,7 @@ class Source:
         self.idle = idle
         self.shared = group is not None
         self._first = _first(begin)
-        self._server = _Server(url)
+        self._server = Server(url)
         self._last: dict[str, str] = {}
         self._own: dict[str, str] = {}
         self._claims: dict[str, str] = {}
@@ -187,14 +128,14 @@ class Source:
     def _join(self, stream: str) -> None:
         try:
             self._server.client.xgroup_create(stream, self.group, id=self._first, mkstream=True)
-        except _client().exceptions.ResponseError as error:
+        except client().exceptions.ResponseError as error:
             if not str(error).startswith("BUSYGROUP"):
                 raise
 
     def _place(self, stream: str, stored: Position | None) -> str:
         """Return the entry to go on after."""
-        client = self._server.client
-        info = client.xinfo_stream(stream) if client.exists(stream) else {}
+        redis = self._server.client
+        info = redis.xinfo_stream(stream) if redis.exists(stream) else {}
         newest = _position(info["last-generated-id"]) if info else (0, 0)
         if stored is None:
             return _entry(newest) if self._first == "$" else self._first
@@ -204,7 +145,7 @@ class Source:
                 f"stream {stream!r} ends at entry {_entry(newest)} and was read up to {place}: it was made anew; name "
                 "another store, or restore the stream"
             )
-        if newest > stored and not client.xrange(stream, place, place):
+        if newest > stored and not redis.xrange(stream, place, place):
             raise StreamlearnError(
                 f"stream {stream!r} was read up to entry {place}, which is no longer there: entries after it may have "
                 f"been trimmed unread. To go on with those that are left, call store.advance({{{stream!r}: "
@@ -338,7 +279,7 @@ class Sink:
 
     def __init__(self, url: str, stream: str) -> None:
         self.stream = stream
-        self._server = _Server(url)
+        self._server = Server(url)
         self._publish: Callable[..., Any] = self._server.client.register_script(PUBLISH)
 
     def publish(self, messages: Sequence[Outgoing]) -> None:
@@ -361,18 +302,6 @@ class Sink:
     def close(self) -> None:
         """Disconnect."""
         self._server.close()
-
-
-def _client() -> ModuleType:
-    try:
-        import redis.backoff  # noqa: PLC0415 - an extra
-        import redis.exceptions  # noqa: PLC0415 - as above
-        import redis.retry  # noqa: PLC0415 - as above
-    except ImportError:
-        raise MissingExtraError(
-            "Redis needs redis-py; install it with: pip install 'streamlearn[redis]'"
-        ) from None
-    return redis
 
 
 def _first(begin: str) -> str:

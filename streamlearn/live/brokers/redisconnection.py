@@ -1,0 +1,90 @@
+"""A connection to Redis, and what its complaints mean."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any, Final
+
+from streamlearn.errors import BrokerError, MissingExtraError, ParameterError, StreamlearnError
+
+CONNECT: Final = 2.0
+ANSWER: Final = 10.0
+"""Seconds to wait for a connection, and for an answer; then the broker counts as away."""
+
+
+class Server:
+    """A connection, and what its complaints mean."""
+
+    def __init__(self, url: str) -> None:
+        redis = client()
+        retry = redis.retry.Retry(redis.backoff.NoBackoff(), 0)  # the pump tries again, and says so
+        try:
+            self.client: Any = redis.Redis.from_url(
+                url, socket_connect_timeout=CONNECT, socket_timeout=ANSWER, retry=retry, protocol=2
+            )
+        except ValueError:
+            raise ParameterError("url must be redis://[user:password@]host:port/DB") from None
+        self._errors = redis.exceptions
+
+    @contextlib.contextmanager
+    def asked(self, what: str) -> Iterator[None]:
+        """Turn the client's complaints about ``what`` into ours. They name no address: it may hold a password."""
+        errors = self._errors
+        try:
+            yield
+        except (errors.AuthenticationError, errors.NoPermissionError, errors.AuthorizationError):
+            raise StreamlearnError(
+                f"Redis refuses this user for {what}; check the credentials of the address"
+            ) from None
+        except (
+            errors.ConnectionError,
+            errors.TimeoutError,
+            errors.ReadOnlyError,
+            errors.OutOfMemoryError,
+            OSError,
+        ) as error:
+            raise BrokerError(f"Redis does not serve {what} ({type(error).__name__})") from None
+        except errors.ResponseError as error:
+            code = str(error).partition(" ")[0]
+            if code in {
+                "LOADING",
+                "MASTERDOWN",
+                "TRYAGAIN",
+                "CLUSTERDOWN",
+                "BUSY",
+                "OOM",
+                "NOREPLICAS",
+                "MISCONF",
+            }:
+                raise BrokerError(f"Redis does not serve {what} ({code})") from None
+            remedy = {
+                "WRONGTYPE": "the key holds something else: name another stream",
+                "NOGROUP": "the group was removed while it was read: create it anew, or start again",
+            }.get(code, "ask who runs the server")
+            raise StreamlearnError(f"Redis refuses {what} with {code}; {remedy}") from None
+
+    def close(self) -> None:
+        """Disconnect. Never raises."""
+        with contextlib.suppress(Exception):  # it may be broken in any way, and is not needed any more
+            self.client.close()
+
+
+def client() -> ModuleType:
+    """Return the client's module.
+
+    Raises
+    ------
+    MissingExtraError
+        If it is not installed.
+    """
+    try:
+        import redis.backoff  # noqa: PLC0415 - an extra
+        import redis.exceptions  # noqa: PLC0415 - as above
+        import redis.retry  # noqa: PLC0415 - as above
+    except ImportError:
+        raise MissingExtraError(
+            "Redis needs redis-py; install it with: pip install 'streamlearn[redis]'"
+        ) from None
+    return redis
