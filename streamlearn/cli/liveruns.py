@@ -96,7 +96,8 @@ def operations(pump: Pump, address: str | None, plan: ReportingPlan | None) -> I
         return
     from streamlearn.live import web  # noqa: PLC0415 - only where it is asked for
 
-    with web.serve(pump, address, plan=plan):
+    with web.serve(pump, address, plan=plan) as server:
+        typer.echo(f"health, metrics and a page: http://{server.address}/", err=True)
         yield
 
 

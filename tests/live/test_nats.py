@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import socket
 import threading
 
 import livefaults
@@ -13,7 +15,7 @@ from nats.js.api import DiscardPolicy, RetentionPolicy
 
 from streamlearn.errors import BrokerError, ParameterError, StreamlearnError
 from streamlearn.live import Outgoing, Pump, Runner, Sink, Source, Store, pump
-from streamlearn.live.brokers import nats
+from streamlearn.live.brokers import nats, natsconnection
 
 
 @pytest.fixture
@@ -281,6 +283,27 @@ def test_a_server_that_is_away_is_worth_trying_again(server):
     sink.close()
 
 
+def test_a_server_that_accepts_and_says_nothing_is_away(monkeypatch):
+    monkeypatch.setattr(natsconnection, "CONNECT", 0.1)
+    with socket.socket() as deaf:
+        deaf.bind(("127.0.0.1", 0))
+        deaf.listen()
+        source = nats.Source(f"nats://127.0.0.1:{deaf.getsockname()[1]}", ["labels"])
+        with pytest.raises(BrokerError):
+            source.start({})
+        gc.collect()  # a socket left open is an error now
+
+
+def test_a_user_who_is_refused_is_told(tmp_path):
+    with natsserver.NatsServer(tmp_path / "nats", "u:CONFIDENTIAL") as server:
+        server.create("events", "labels")
+        started(server, ["labels"]).close()
+        for user in ("u:wrong@", ""):
+            source = nats.Source(server.url.replace("u:CONFIDENTIAL@", user), ["labels"])
+            refused(lambda source=source: source.start({}), "check the credentials")
+        gc.collect()
+
+
 def test_what_a_stream_refuses_is_told(server):
     server.create("tiny", "tiny", max_msg_size=100)
     server.create("full", "full", max_msgs=2, discard=DiscardPolicy.NEW)
@@ -300,6 +323,14 @@ def test_what_a_stream_refuses_is_told(server):
     )
     tiny.close()
     full.close()
+
+
+def test_what_the_server_cannot_do_now_is_told(server):
+    server.create("busy", "busy", max_consumers=1)
+    source = started(server, ["busy"])
+    with pytest.raises(BrokerError, match="NATS refuses what is asked of it: maximum consumers"):
+        started(server, ["busy"])
+    source.close()
 
 
 def test_a_run_outlives_its_server(server, tmp_path, monkeypatch):

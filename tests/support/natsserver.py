@@ -18,7 +18,7 @@ PROGRAM = shutil.which("nats-server") or shutil.which("nats-server", path="/usr/
 class NatsServer:
     """The server, as a context manager."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, user=None):
         if PROGRAM is None:
             pytest.skip("needs the program nats-server")
         self.folder = folder
@@ -26,7 +26,8 @@ class NatsServer:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
-        self.url = f"nats://127.0.0.1:{self.port}"
+        self.user = user
+        self.url = f"nats://{user + '@' if user else ''}127.0.0.1:{self.port}"
 
     def __enter__(self):
         self.restart()
@@ -37,7 +38,17 @@ class NatsServer:
 
     def restart(self):
         self.process = subprocess.Popen(
-            [PROGRAM, "-js", "-a", "127.0.0.1", "-p", str(self.port), "-sd", str(self.folder)],
+            [
+                PROGRAM,
+                "-js",
+                "-a",
+                "127.0.0.1",
+                "-p",
+                str(self.port),
+                "-sd",
+                str(self.folder),
+                *self._options(),
+            ],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
@@ -48,6 +59,12 @@ class NatsServer:
             except (OSError, nats.errors.Error):
                 assert time.monotonic() < until, "nats-server does not start"
                 time.sleep(0.02)
+
+    def _options(self):
+        if not self.user:
+            return []
+        name, password = self.user.split(":")
+        return ["--user", name, "--pass", password]
 
     def kill(self):
         if self.process is not None:

@@ -37,17 +37,21 @@ class Connection:
         Raises
         ------
         BrokerError
-            If the server does not answer in time, or the connection is lost.
+            If the server does not answer in time, cannot do what is asked, or the connection is lost.
+        StreamlearnError
+            If it refuses the user.
         """
         if self._loop is None:
             self._loop = asyncio.Runner()
         try:
             return self._loop.run(self._raced(work, patience))
         except (TimeoutError, OSError, self.nats.errors.Error) as error:
-            if isinstance(error, self.nats.errors.AuthorizationError):
+            if "authorization" in str(error).lower():  # while connecting it has no type of its own
                 raise StreamlearnError(
                     "NATS refuses this user; check the credentials of the address"
                 ) from None
+            if isinstance(error, self.nats.js.errors.APIError) and error.description:
+                raise BrokerError(f"NATS refuses what is asked of it: {error.description}") from None
             raise BrokerError(f"NATS does not answer ({type(error).__name__})") from None
 
     async def _raced(self, work: Coroutine[Any, Any, T], patience: float) -> T:
@@ -69,9 +73,12 @@ class Connection:
     async def open(self) -> JetStreamContext:
         """Return the connection, made where there is none."""
         if self.client is None or not self.client.is_connected:
-            self.client = await self.nats.connect(
+            client: Any = self.nats.aio.client.Client()  # its options are typed too narrowly
+            self.client = client  # before it connects, so that close() finds it whatever happens
+            await client.connect(
                 self.servers.split(","),
                 allow_reconnect=False,
+                max_reconnect_attempts=1,
                 reconnect_time_wait=0.05,
                 connect_timeout=CONNECT,
                 error_cb=_silent,
@@ -79,7 +86,7 @@ class Connection:
                 closed_cb=self._disconnected,
             )
             self._lost.clear()
-            self.stream = self.client.jetstream(timeout=ANSWER, publish_async_max_pending=1 << 20)
+            self.stream = client.jetstream(timeout=ANSWER, publish_async_max_pending=1 << 20)
         assert self.stream is not None  # noqa: S101 - made with the client
         return self.stream
 
