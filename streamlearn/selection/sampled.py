@@ -17,7 +17,6 @@ from streamlearn.errors import ParameterError, SizeError, StateError
 from streamlearn.hypotheses.base import HypothesisClass
 from streamlearn.hypotheses.decomposition import essential_hypotheses
 from streamlearn.hypotheses.finite import Finite
-from streamlearn.hypotheses.labelling import Labelling
 from streamlearn.hypotheses.parameters import check_whole
 from streamlearn.priors.base import Floats
 from streamlearn.randomness import Key
@@ -91,6 +90,11 @@ class SampledScheme(Scheme):
         # (P1) of Fact 2 at p = 2^d: at most p^d·2^(d²).
         self.list_size = 1 << 2 * self.dimension**2
         self._lists: dict[tuple[int, int], tuple[int, ...]] = {}
+        self._places = {cls.identity(x): place for place, x in enumerate(self.finite.domain)}
+
+    def place(self, x: Any) -> int | None:
+        """Return the column of an instance, by its identity alone: the past keeps one instance of each."""
+        return self._places.get(self.cls.identity(x)) if self.cls.knows(x) else None
 
     def essential(self, rows: int, level: int) -> tuple[int, ...]:
         """Return C_p of some hypotheses, p = 2^level: for each what it says at each instance, as bits, in order.
@@ -240,9 +244,10 @@ class SampledSelector(Selector):
 
     def _wrong(self, mistake: Mistake) -> int:
         """Return the hypotheses that an example contradicts, as bits; none for an unknown instance."""
-        ones = self._scheme.finite.ones(mistake.x)
-        if ones is None:
+        place = self._scheme.place(mistake.x)
+        if place is None:
             return 0
+        ones = self._scheme.finite.ones(self._scheme.finite.domain[place]) or 0
         return (1 << self._scheme.finite.size) - 1 ^ ones if mistake.y else ones
 
     def _choose(self, answers: int | None) -> None:
@@ -250,8 +255,13 @@ class SampledSelector(Selector):
         if answers is None:
             self.candidates.append(self._scheme.cls.default)
             return
-        ones = Labelling(x for place, x in enumerate(self._scheme.finite.domain) if answers >> place & 1)
-        self.candidates.append(ones)
+        place_of = self._scheme.place
+
+        def says(x: Any) -> bool:
+            place = place_of(x)
+            return place is not None and bool(answers >> place & 1)
+
+        self.candidates.append(says)
 
     def to_plain(self) -> Any:
         """Return the run so far."""
