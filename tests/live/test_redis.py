@@ -102,6 +102,8 @@ def test_where_to_begin(server):
         ({"consumer": "c"}, "belong together"),
         ({"group": "g", "consumer": "c", "idle": 0.0}, "idle must be a number of seconds > 0"),
         ({"url": "http://127.0.0.1:1"}, "url must be redis://"),
+        ({"url": "redis://127.0.0.1:1/0?bogus=1"}, "url must be redis://"),
+        ({"url": "redis://127.0.0.1:1/0?protocol=3"}, "url must be redis://"),
     ],
 )
 def test_arguments_are_checked(arguments, complaint):
@@ -134,8 +136,7 @@ def test_the_place_the_remedy_names_goes_on_with_what_is_left(server):
     with pytest.raises(StreamlearnError) as refused:
         started(server, ["reports"], {"reports": (1, 0)})
     place = refused.value.args[0].split("': (")[1].split(")")[0]
-    source = redis.Source(server.url, ["reports"])
-    source._last = {"reports": redis._entry([int(part) for part in place.split(", ")])}
+    source = started(server, ["reports"], {"reports": tuple(map(int, place.split(", ")))})
     assert numbers(all_of(source, 5)) == [5, 6, 7, 8, 9]
     source.close()
 
@@ -169,6 +170,58 @@ def test_what_is_published_again_is_known_by_its_id(server):
         {b"id": b"id%d" % i, b"key": b"key%d" % i, b"data": b"%d" % i} for i in range(1300)
     ]
     assert server.client.zcard("{decisions}:ids") == 1300
+
+
+def test_what_could_not_be_added_is_not_taken_for_known(server):
+    """A script that fails keeps what it did before."""
+    server.client.set("decisions", "in the way")
+    sink = redis.Sink(server.url, "decisions")
+    messages = [Outgoing(i, "decision", f"id{i}", "key", b"%d" % i) for i in range(3)]
+    with pytest.raises(StreamlearnError, match="WRONGTYPE"):
+        sink.publish(messages)
+    server.client.delete("decisions")
+    sink.publish(messages)
+    sink.close()
+    assert [fields[b"data"] for fields in server.read("decisions")] == [b"0", b"1", b"2"]
+
+
+def test_what_is_trimmed_unread_during_a_run_is_an_error(server):
+    entries = send(server, "reports", range(10))
+    source = started(server, ["reports"])
+    assert numbers(source.fetch(3, 0.01)) == [0, 1, 2]
+    server.client.xtrim("reports", minid=entries[2], approximate=False)
+    assert numbers(source.fetch(3, 0.01)) == [3, 4, 5]
+    server.client.xtrim("reports", minid=entries[7], approximate=False)
+    with pytest.raises(StreamlearnError, match="trimmed unread"):
+        source.fetch(3, 0.01)
+    source.close()
+
+
+def test_a_stream_emptied_after_it_was_read_is_awaited(server):
+    send(server, "reports", range(3))
+    source = started(server, ["reports"])
+    assert numbers(source.fetch(9, 0.01)) == [0, 1, 2]
+    server.client.xtrim("reports", maxlen=0, approximate=False)
+    assert source.fetch(9, 0.01) == []
+    source.close()
+
+
+def test_the_end_stays_where_it_was_when_the_connection_is_lost_before_the_first_entry(server):
+    send(server, "reports", range(3))
+    source = started(server, ["reports"], begin="end")
+    send(server, "reports", [3])
+    source.start({})
+    assert numbers(all_of(source, 1)) == [3]
+    source.close()
+
+
+def test_a_busy_stream_keeps_no_other_waiting(server):
+    send(server, "one", range(50))
+    send(server, "two", range(100, 150))
+    source = started(server, ["one", "two"])
+    found = [number for _ in range(6) for number in numbers(source.fetch(1, 0.01))]
+    assert sorted(found) == [0, 1, 2, 100, 101, 102]
+    source.close()
 
 
 def test_a_server_that_is_away_is_worth_trying_again(server):
@@ -258,4 +311,35 @@ def test_a_group_that_was_removed_is_an_error(server):
     server.client.xgroup_destroy("reports", "g")
     with pytest.raises(StreamlearnError, match="NOGROUP"):
         source.fetch(10, 0.01)
+    source.close()
+
+
+@pytest.mark.parametrize("who", ["same", "other"])
+def test_an_entry_deleted_before_it_was_acknowledged_comes_as_an_empty_message(server, who):
+    entries = send(server, "reports", range(3))
+    first = started(server, ["reports"], group="g", consumer="same")
+    first.fetch(10, 0.01)
+    first.close()
+    server.client.xdel("reports", entries[1])
+    again = started(server, ["reports"], group="g", consumer=who, idle=0.001)
+    found = []
+    livefaults.poll(lambda: found.extend(again.fetch(10, 0.01)) or found)
+    assert {it.position: it.data for it in found} == {
+        redis._position(entry): data for entry, data in zip(entries, [b"0", b"", b"2"], strict=True)
+    }
+    again.close()
+
+
+def test_a_group_says_how_many_wait_and_what_was_trimmed_before_it_was_given(server):
+    entries = send(server, "reports", range(10))
+    source = started(server, ["reports"], group="g", consumer="a")
+    taken = source.fetch(3, 0.01)
+    assert source.lag() == 10
+    source.acknowledge(taken)
+    assert source.lag() == 7
+    server.client.xtrim("reports", minid=entries[3], approximate=False)
+    assert source.lag() == 7
+    server.client.xtrim("reports", minid=entries[7], approximate=False)
+    with pytest.raises(StreamlearnError, match="trimmed before the group was given them"):
+        source.lag()
     source.close()

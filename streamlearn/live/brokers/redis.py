@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from streamlearn.errors import ParameterError, StreamlearnError
-from streamlearn.live.brokers.redisconnection import Server, client
+from streamlearn.live.brokers.redisconnection import ANSWER, Server, client
 from streamlearn.live.messages import Message, Position
 from streamlearn.live.store import Outgoing
 
@@ -20,13 +21,14 @@ PUBLISH: Final = f"""
 local now = redis.call('TIME')
 local score = now[1] * 1000 + math.floor(now[2] / 1000)
 for i = 1, #ARGV, 3 do
-    if redis.call('ZADD', KEYS[2], 'NX', score, ARGV[i]) == 1 then
+    if not redis.call('ZSCORE', KEYS[2], ARGV[i]) then
         redis.call('XADD', KEYS[1], '*', 'id', ARGV[i], 'key', ARGV[i + 1], 'data', ARGV[i + 2])
+        redis.call('ZADD', KEYS[2], score, ARGV[i])
     end
 end
 redis.call('ZREMRANGEBYRANK', KEYS[2], 0, -{KNOWN} - 1)
 """
-"""One step of the server's: an id is known if and only if its entry was added."""
+"""One step of the server's. A script that fails keeps what it did: so an id is known only after its entry is added."""
 PART: Final = 500
 """Messages a step: a script takes some thousands of arguments."""
 
@@ -36,7 +38,8 @@ class Source:
 
     An entry's field ``data`` is the message, its field ``key``, where there is one, the broker's key. Alone, nothing
     is acknowledged: positions live in the store. The entry read last must stay in the stream, so trim with
-    ``MINID`` or a generous ``MAXLEN``: where it is gone and others came, some may have gone unread, which is an error.
+    ``MINID`` or a generous ``MAXLEN``: where it is gone and others came, some may have gone unread, which is an error,
+    during a run too. A group is asked for the server's own count of what it read, once a batch.
 
     In a group every process has a name of its own and all share one store, on one machine. What a process has not
     acknowledged is handed to it again when it comes back, or to another after ``idle`` seconds.
@@ -99,7 +102,10 @@ class Source:
         self.shared = group is not None
         self._first = _first(begin)
         self._server = Server(url)
+        self._turns = deque(self.streams)
         self._last: dict[str, str] = {}
+        self._read: set[str] = set()
+        self._ends: dict[str, str] = {}
         self._own: dict[str, str] = {}
         self._claims: dict[str, str] = {}
         self._next_claim = 0.0
@@ -121,6 +127,7 @@ class Source:
                     self._join(stream)
                 else:
                     self._last[stream] = self._place(stream, positions.get(stream))
+        self._read = {stream for stream in self.streams if stream in positions}
         # A group's member first asks again for what was handed to it and not acknowledged.
         self._own = dict.fromkeys(self.streams, "0") if self.shared else {}
         self._next_claim = 0.0
@@ -138,7 +145,8 @@ class Source:
         info = redis.xinfo_stream(stream) if redis.exists(stream) else {}
         newest = _position(info["last-generated-id"]) if info else (0, 0)
         if stored is None:
-            return _entry(newest) if self._first == "$" else self._first
+            # The end is where it was when first looked for: entries that came during an outage are not passed over.
+            return self._ends.setdefault(stream, _entry(newest)) if self._first == "$" else self._first
         place = _entry(stored)
         if newest < stored:
             raise StreamlearnError(
@@ -146,11 +154,13 @@ class Source:
                 "another store, or restore the stream"
             )
         if newest > stored and not redis.xrange(stream, place, place):
-            raise StreamlearnError(
-                f"stream {stream!r} was read up to entry {place}, which is no longer there: entries after it may have "
-                f"been trimmed unread. To go on with those that are left, call store.advance({{{stream!r}: "
-                f"{_before(info['first-entry'], newest)}}}) within store.transaction(), or name another store"
-            )
+            left = _before(_position(info["first-entry"][0])) if info["first-entry"] else newest
+            if left != stored:  # else nothing lay between, or the loss was accepted
+                raise StreamlearnError(
+                    f"stream {stream!r} was read up to entry {place}, which is no longer there: entries after it may "
+                    "have been trimmed unread. To go on with those that are left, call "
+                    f"store.advance({{{stream!r}: {left}}}) within store.transaction(), or name another store"
+                )
         return place
 
     def fetch(self, most: int, patience: float) -> list[Message]:
@@ -163,23 +173,44 @@ class Source:
         StreamlearnError
             If it refuses.
         """
+        patience = min(patience, ANSWER / 2)
         with self._server.asked(f"the streams {', '.join(self.streams)}"):
             found = self._shared(most, patience) if self.shared else self._alone(most, patience)
         self._drained = len(found) < most
         return found
 
     def _alone(self, most: int, patience: float) -> list[Message]:
-        found: list[Message] = []
-        # COUNT holds for each stream, so each gets its share and may be first in turn.
-        share = -(-most // len(self.streams))
-        for stream, entries in (
-            self._server.client.xread(self._last, count=share, block=_milliseconds(patience)) or ()
-        ):
-            name = stream.decode()
-            found += _messages(name, entries[: most - len(found)], ordered=True)
-        for message in found:
-            self._last[message.partition] = _entry(message.position)
+        found = self._next(most)
+        if not found and self._server.client.xread(self._last, count=1, block=_milliseconds(patience)):
+            found = self._next(most)
         return found
+
+    def _next(self, most: int) -> list[Message]:
+        share, streams = self._shares(most)
+        # The entry read last is read once more: while it is there, nothing after it was trimmed.
+        places = {name: _position(self._last[name].encode()) for name in streams}
+        after = {name: _entry(_before(it) if name in self._read else it) for name, it in places.items()}
+        answer = dict(self._server.client.xread(after, count=share + 1) or ())
+        found: list[Message] = []
+        for name in streams:
+            entries = answer.get(name.encode(), [])
+            if name in self._read:
+                if entries and _position(entries[0][0]) == places[name]:
+                    entries = entries[1:]
+                else:
+                    self._place(name, places[name])
+            messages = _messages(name, entries[:share], ordered=True)
+            if messages:
+                self._last[name] = _entry(messages[-1].position)
+                self._read.add(name)
+            found += messages
+        return found
+
+    def _shares(self, most: int) -> tuple[int, list[str]]:
+        """Return how many entries each of these streams may give: COUNT holds for each. All are first in turn."""
+        self._turns.rotate(-1)
+        streams = list(self._turns)[:most]
+        return most // len(streams), streams
 
     def _shared(self, most: int, patience: float) -> list[Message]:
         return self._again(most) or self._claimed(most) or self._new(most, patience)
@@ -203,31 +234,26 @@ class Source:
             self._claims = dict.fromkeys(self.streams, "0-0")
         while self._claims:
             stream, after = next(iter(self._claims.items()))
-            cursor, entries, *_ = self._server.client.xautoclaim(
+            cursor, entries, deleted = self._server.client.xautoclaim(
                 stream, self.group, self.consumer, _milliseconds(self.idle), after, count=most
             )
             if cursor == b"0-0":
                 del self._claims[stream]
             else:
                 self._claims[stream] = cursor.decode()
-            if entries:
-                return _messages(stream, entries, ordered=False)
+            # Redis forgets to whom it gave an entry that was deleted since; a dead letter is to tell of it.
+            found = _messages(stream, [*entries, *((entry, None) for entry in deleted)], ordered=False)
+            if found:
+                return found
         return []
 
     def _new(self, most: int, patience: float) -> list[Message]:
-        share = max(1, most // len(self.streams))
+        share, streams = self._shares(most)
         answer = self._server.client.xreadgroup(
-            self.group,
-            self.consumer,
-            dict.fromkeys(self.streams, ">"),
-            count=share,
-            block=_milliseconds(patience),
+            self.group, self.consumer, dict.fromkeys(streams, ">"), count=share, block=_milliseconds(patience)
         )
-        return [
-            message
-            for stream, entries in answer or ()
-            for message in _messages(stream.decode(), entries, ordered=False)
-        ]
+        found = (_messages(stream.decode(), entries, ordered=False) for stream, entries in answer or ())
+        return [message for messages in found for message in messages]
 
     def acknowledge(self, messages: Sequence[Message]) -> None:
         """Tell the group that messages were processed.
@@ -245,8 +271,32 @@ class Source:
                 self._server.client.xack(stream, self.group, *entries)
 
     def lag(self) -> int | None:
-        """Return 0 if the last fetch took all there was; None where that is unknown."""
-        return 0 if self._drained else None
+        """Return how many entries a group has not got acknowledged. Alone: 0 if the last fetch took all, or None.
+
+        Raises
+        ------
+        StreamlearnError
+            If entries were trimmed that no member of the group was given.
+        """
+        if not self.shared:
+            return 0 if self._drained else None
+        with self._server.asked(f"the streams {', '.join(self.streams)}"):
+            waiting = [self._waiting(stream) for stream in self.streams]
+        return None if None in waiting else sum(it for it in waiting if it is not None)
+
+    def _waiting(self, stream: str) -> int | None:
+        redis = self._server.client
+        info = redis.xinfo_stream(stream)  # before the group: its count may only grow meanwhile
+        group = next((it for it in redis.xinfo_groups(stream) if it["name"].decode() == self.group), None)
+        if group is None or group.get("entries-read") is None:
+            return None
+        removed = info["entries-added"] - info["length"]
+        if removed > group["entries-read"]:
+            raise StreamlearnError(
+                f"stream {stream!r}: entries after {group['last-delivered-id'].decode()} were trimmed before the group "
+                "was given them; trim less. The next run goes on with those that are left"
+            )
+        return None if group["lag"] is None else int(group["lag"] + group["pending"])
 
     def close(self) -> None:
         """Disconnect."""
@@ -324,12 +374,10 @@ def _entry(position: Position) -> str:
     return f"{position[0]}-{position[1]}"
 
 
-def _before(first: Any, newest: Position) -> Position:
-    """Return the place just before the first entry there is."""
-    if not first:
-        return newest
-    milliseconds, number = _position(first[0])
-    return (milliseconds, number - 1) if number else (milliseconds - 1, 2**63)
+def _before(position: Position) -> Position:
+    """Return the place just before an entry."""
+    milliseconds, number = position
+    return (milliseconds, number - 1) if number else (milliseconds - 1, 2**64 - 1)
 
 
 def _messages(stream: str, entries: Iterable[tuple[bytes, Any]], *, ordered: bool) -> list[Message]:
@@ -338,7 +386,10 @@ def _messages(stream: str, entries: Iterable[tuple[bytes, Any]], *, ordered: boo
     for entry, fields in entries:
         held = fields or {}
         key = held.get(b"key")
-        name = None if key is None else key.decode("utf-8", "replace")
+        name = None
+        if key is not None:
+            with contextlib.suppress(UnicodeDecodeError):  # two names that are none must not become one
+                name = key.decode()
         found.append(Message(stream, _position(entry), held.get(b"data", b""), name, ordered))
     return found
 

@@ -24,7 +24,10 @@ class Server:
             self.client: Any = redis.Redis.from_url(
                 url, socket_connect_timeout=CONNECT, socket_timeout=ANSWER, retry=retry, protocol=2
             )
-        except ValueError:
+            # Options in the address come first with redis-py; answers must be those that are read here.
+            self.client.connection_pool.connection_kwargs.update(protocol=2, decode_responses=False)
+            self.client.connection_pool.make_connection()  # it connects to nothing, and knows its options
+        except (ValueError, TypeError, redis.exceptions.RedisError):
             raise ParameterError("url must be redis://[user:password@]host:port/DB") from None
         self._errors = redis.exceptions
 
@@ -57,6 +60,7 @@ class Server:
                 "OOM",
                 "NOREPLICAS",
                 "MISCONF",
+                "UNBLOCKED",
             }:
                 raise BrokerError(f"Redis does not serve {what} ({code})") from None
             remedy = {
