@@ -30,7 +30,7 @@ from streamlearn.live.brokers import kafka, nats, pipe, redis
 
 sys.path.append(str(Path(__file__).parents[1] / "tests" / "support"))
 
-KEYS, PEOPLE, BATCH = 2_000, 10, 1_000
+KEYS, PEOPLE, BATCH = 10_000, 10, 1_000
 EVENTS = KEYS * PEOPLE
 LEAST = 0.6
 """Of the plain client's rate."""

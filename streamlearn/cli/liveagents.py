@@ -91,7 +91,7 @@ class Choice(NamedTuple):
 
     def predictor(self, store: Store) -> Callable[[str], Agent]:
         """Return what makes the predictor of a key; its draws are the run's own, and the key's own."""
-        from streamlearn.cli.predicting import _agents  # noqa: PLC0415 - keeps --help fast
+        from streamlearn.cli.predicting import build_predictors  # noqa: PLC0415 - keeps --help fast
         from streamlearn.hypotheses import notation  # noqa: PLC0415 - as above
 
         hypotheses = notation.parse(str(self.cls))
@@ -99,7 +99,7 @@ class Choice(NamedTuple):
         if self.agent in PLANNED:
             planned["plan"] = self._plan(store, hypotheses)
         gammas = None if self.gamma is None else [self.gamma]
-        (first,) = _agents(hypotheses, [self.agent], gammas, planned, 0).values()
+        (first,) = build_predictors(hypotheses, [self.agent], gammas, planned, 0).values()
         secret = store.secret()
         return lambda key: _alike(first, secret.derive(key))
 

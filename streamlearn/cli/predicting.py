@@ -122,7 +122,7 @@ def predict(
     names, planned = _planned(
         hypotheses, agent, plan, {"epsilon": epsilon, "delta": privacy_delta, "max_delay": late}
     )
-    agents = _agents(hypotheses, names, gamma, planned, seed)
+    agents = build_predictors(hypotheses, names, gamma, planned, seed)
     results = replay_many(rest, agents, delay=wait, progress=True)
     if plot is not None:
         from streamlearn.replays.figures import mistake_curves  # noqa: PLC0415 - as above
@@ -244,13 +244,20 @@ def _planned(
     return chosen if own in chosen else [*chosen, own], {"plan": plan, "max_delay": plan.max_delay}
 
 
-def _agents(
+def build_predictors(
     hypotheses: HypothesisClass,
     names: list[str],
     gammas: list[float] | None,
     planned: dict[str, Any],
     seed: int,
 ) -> dict[str, Predictor]:
+    """Return the agents of those names, by what is shown of them.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such agent, or an option is for one that was not named.
+    """
     from streamlearn import Key  # noqa: PLC0415 - keeps --help fast
     from streamlearn import agents as kinds  # noqa: PLC0415 - as above
 

@@ -214,7 +214,8 @@ class Runner:
             raise
         except Exception as error:
             raise _PoisonedError from error
-        work.touched[key] = None
+        if session.changed:
+            work.changed[key] = None
 
     def _take_carefully(self, message: Message, work: _Work) -> None:
         """Take a message, leaving no trace of one that an agent cannot take. Slower: every session is saved before."""
@@ -229,7 +230,8 @@ class Runner:
         except Exception as error:  # noqa: BLE001 - whatever it is, the next message is another person's
             self._sessions[key] = self._begun(key, before)
             raise MessageError(_described(error)) from None
-        work.touched[key] = None
+        if session.changed:
+            work.changed[key] = None
         work.decisions.extend(decisions)
         work.notes.add(notes)
 
@@ -257,7 +259,7 @@ class Runner:
         store, encode = self.store, msgspec.json.encode
         if taken := sum(isinstance(it, StopDecision) and it.take for it in work.decisions):
             work.notes.counts["taken"] = taken
-        store.save_sessions((key, self._sessions[key].dump()) for key in work.touched)
+        store.save_sessions((key, self._sessions[key].dump()) for key in work.changed)
         store.advance(work.positions)
         store.await_acknowledgement(work.unordered)
         store.send(("decision", it.id, it.key, encode(it)) for it in work.decisions)
@@ -313,7 +315,7 @@ class _Work:
     def __init__(self) -> None:
         self.positions: dict[str, Position] = {}
         self.unordered: list[Place] = []
-        self.touched: dict[str, None] = {}
+        self.changed: dict[str, None] = {}
         self.decisions: list[Decision] = []
         self.dead: list[DeadLetter] = []
         self.notes = Notes()

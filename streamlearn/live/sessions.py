@@ -62,12 +62,21 @@ class Notes:
 
 
 class Session(abc.ABC):
-    """An agent and what surrounds it on one key."""
+    """An agent and what surrounds it on one key.
 
-    __slots__ = ("key",)
+    Attributes
+    ----------
+    key
+        The key.
+    changed
+        Whether it has changed since it was last saved.
+    """
+
+    __slots__ = ("changed", "key")
     kind: ClassVar[str]
 
     key: str
+    changed: bool
 
     @abc.abstractmethod
     def take(self, message: Any, notes: Notes) -> Iterator[Decision]:
@@ -120,6 +129,7 @@ class StopperSession(Session):
 
     def __init__(self, run: str, key: str, agent: Stopper, saved: bytes | None = None) -> None:
         self.key = key
+        self.changed = False
         self._run = run
         self._agent = agent
         self._ids: list[str | None] = []
@@ -131,6 +141,7 @@ class StopperSession(Session):
 
     def dump(self) -> bytes:
         """Return the whole session as JSON."""
+        self.changed = False
         return msgspec.json.encode(StopperSaved(self._agent.state_dict(), self._ids, self._early))
 
     def take(self, message: ReportMessage, notes: Notes) -> Iterator[Decision]:
@@ -159,6 +170,7 @@ class StopperSession(Session):
         report = Report(number, bit, event_id)
         take = agent.predict_one(report)
         agent.learn_one(report)
+        self.changed = True
         self._ids.append(event_id)
         if len(self._ids) > IDS_KEPT:
             del self._ids[0]
@@ -199,6 +211,7 @@ class StopperSession(Session):
             )
         _check_bit(message, agent)
         self._early[number] = message.bit, event_id
+        self.changed = True
         notes.counts["early"] += 1
 
 
@@ -254,6 +267,7 @@ class PredictorSession(Session):
         self, run: str, key: str, agent: Predictor, events: Events, most_open: int, saved: bytes | None = None
     ) -> None:
         self.key = key
+        self.changed = False
         self._run = run
         self._agent = agent
         self._events = events
@@ -266,6 +280,7 @@ class PredictorSession(Session):
 
     def dump(self) -> bytes:
         """Return the whole session as JSON."""
+        self.changed = False
         return msgspec.json.encode(
             PredictorSaved(self._agent.state_dict(), self._asked, self._open, self._early)
         )
@@ -287,6 +302,7 @@ class PredictorSession(Session):
         number = self._asked
         answer = bool(self._agent.predict_one(x, round=number))
         self._asked += 1
+        self.changed = True
         notes.counts["predictions"] += 1
         if known is None:
             self._events.open(self.key, event_id, number, x)
@@ -306,6 +322,7 @@ class PredictorSession(Session):
                 )
             self._events.hold(self.key, event_id, y)
             self._early += 1
+            self.changed = True
             notes.counts["early"] += 1
         elif not known.open:
             # Answered, given up, or held already: in each case this label comes too late to matter.
@@ -314,6 +331,7 @@ class PredictorSession(Session):
             x = self._events.instance(self.key, event_id)
             self._learn(event_id, int(known.round or 0), x, y, notes)
             self._open -= 1
+            self.changed = True
 
     def _learn(self, event_id: str, number: int, x: Any, y: bool, notes: Notes) -> None:
         try:

@@ -32,16 +32,6 @@ def started(server, subjects, positions=None, **options):
     return source
 
 
-def all_of(source, count):
-    found = []
-    livefaults.poll(lambda: found.extend(source.fetch(7, 0.05)) or len(found) >= count)
-    return found
-
-
-def numbers(messages):
-    return [int(message.data) for message in messages]
-
-
 def send(server, subject, values):
     server.send([(subject, b"%d" % value) for value in values])
 
@@ -54,14 +44,14 @@ def test_the_adapters_are_what_the_pump_needs():
 def test_messages_come_in_order_and_go_on_after_the_stored_position(server):
     send(server, "reports.a", range(50))
     source = started(server, ["reports.*"])
-    first = all_of(source, 50)
-    assert numbers(first) == list(range(50))
+    first = livefaults.all_of(source, 50)
+    assert livefaults.numbers(first) == list(range(50))
     assert [message.position for message in first] == [(i,) for i in range(1, 51)]
     assert {message.partition for message in first} == {"events"}
     assert source.lag() == 0
     assert source.fetch(10, 0.01) == []
     source.start({"events": first[29].position})
-    assert numbers(all_of(source, 20)) == list(range(30, 50))
+    assert livefaults.numbers(livefaults.all_of(source, 20)) == list(range(30, 50))
     source.close()
 
 
@@ -69,7 +59,7 @@ def test_two_subjects_of_one_stream_keep_its_order(server):
     for i in range(20):
         send(server, ("reports.a", "labels", "reports.b")[i % 3], [i])
     source = started(server, ["reports.a", "labels"])
-    assert numbers(all_of(source, 14)) == [i for i in range(20) if i % 3 != 2]
+    assert livefaults.numbers(livefaults.all_of(source, 14)) == [i for i in range(20) if i % 3 != 2]
     source.close()
 
 
@@ -78,10 +68,10 @@ def test_subjects_of_two_streams_are_both_read(server):
     send(server, "labels", range(30))
     send(server, "more.a.b", range(100, 130))
     source = started(server, ["labels", "more.>"])
-    found = all_of(source, 60)
+    found = livefaults.all_of(source, 60)
     for partition, first in (("events", 0), ("more", 100)):
         mine = [message for message in found if message.partition == partition]
-        assert numbers(mine) == list(range(first, first + 30))
+        assert livefaults.numbers(mine) == list(range(first, first + 30))
     assert source.lag() == 0
     source.close()
 
@@ -108,8 +98,8 @@ def test_where_to_begin(server):
     end, fifth = started(server, ["labels"], begin="end"), started(server, ["labels"], begin="5")
     assert end.fetch(10, 0.01) == []
     send(server, "labels", [10])
-    assert numbers(all_of(end, 1)) == [10]
-    assert numbers(all_of(fifth, 7)) == list(range(4, 11))
+    assert livefaults.numbers(livefaults.all_of(end, 1)) == [10]
+    assert livefaults.numbers(livefaults.all_of(fifth, 7)) == list(range(4, 11))
     end.close()
     fifth.close()
     with pytest.raises(ParameterError, match="begin must be 'beginning', 'end' or a sequence"):
@@ -124,7 +114,7 @@ def test_what_expired_unread_or_is_gone_is_an_error(server):
     with pytest.raises(StreamlearnError, match=r"begins at sequence 8 and was read up to 3.*\(7,\)"):
         started(server, ["labels"], {"events": (3,)})
     source = started(server, ["labels"], {"events": (7,)})
-    assert numbers(all_of(source, 3)) == [7, 8, 9]
+    assert livefaults.numbers(livefaults.all_of(source, 3)) == [7, 8, 9]
     with pytest.raises(StreamlearnError, match="ends at sequence 10 and was read up to 11"):
         source.start({"events": (11,)})
     source.close()
@@ -142,7 +132,7 @@ def test_the_end_is_asked_once_and_kept_through_a_loss(server):
     source = started(server, ["labels"], begin="end")
     send(server, "labels", range(3, 6))
     source.start({})
-    assert numbers(all_of(source, 3)) == [3, 4, 5]
+    assert livefaults.numbers(livefaults.all_of(source, 3)) == [3, 4, 5]
     source.close()
 
 
@@ -152,7 +142,7 @@ def test_a_beginning_that_the_stream_does_not_have_is_refused(server, begin):
     server.run(lambda stream: stream.purge_stream("events", seq=3))
     refused(lambda: started(server, ["labels"], begin=begin), "has sequences 3 to 10, and is to begin at")
     source = started(server, ["labels"], begin="3")
-    assert numbers(all_of(source, 8)) == list(range(2, 10))
+    assert livefaults.numbers(livefaults.all_of(source, 8)) == list(range(2, 10))
     source.close()
 
 
@@ -160,7 +150,9 @@ def test_what_expires_while_it_is_read_is_an_error(server):
     server.create("small", "small.*", max_msgs=20)
     send(server, "small.a", range(20))
     whole, part = started(server, ["small.*"]), started(server, ["small.a"])
-    assert numbers(whole.fetch(5, 0.01)) == numbers(part.fetch(5, 0.01)) == list(range(5))
+    assert (
+        livefaults.numbers(whole.fetch(5, 0.01)) == livefaults.numbers(part.fetch(5, 0.01)) == list(range(5))
+    )
     send(server, "small.a", range(20, 40))
     refused(
         lambda: whole.fetch(10, 0.01), "at sequence 21 and was read up to 5: messages between expired unread"
@@ -175,7 +167,7 @@ def test_the_beginning_may_expire_before_it_is_read(server):
     send(server, "small", range(20))
     source = started(server, ["small"])
     send(server, "small", range(20, 40))
-    assert numbers(all_of(source, 20)) == list(range(20, 40))
+    assert livefaults.numbers(livefaults.all_of(source, 20)) == list(range(20, 40))
     source.close()
 
 
@@ -183,13 +175,17 @@ def test_other_subjects_may_expire_and_messages_be_deleted(server):
     server.create("small", "small.*", max_msgs=20)
     source, all_subjects = started(server, ["small.a"]), started(server, ["small.*"])
     send(server, "small.a", [0])
-    assert numbers(all_of(source, 1)) == numbers(all_of(all_subjects, 1)) == [0]
+    assert (
+        livefaults.numbers(livefaults.all_of(source, 1))
+        == livefaults.numbers(livefaults.all_of(all_subjects, 1))
+        == [0]
+    )
     send(server, "small.b", range(18))
     server.run(lambda stream: stream.delete_msg("small", 3))
-    assert len(all_of(all_subjects, 17)) == 17
+    assert len(livefaults.all_of(all_subjects, 17)) == 17
     send(server, "small.b", range(40))
     send(server, "small.a", [1])
-    assert numbers(all_of(source, 1)) == [1]
+    assert livefaults.numbers(livefaults.all_of(source, 1)) == [1]
     source.close()
     all_subjects.close()
 
@@ -208,9 +204,9 @@ def test_a_wildcard_stands_for_the_subjects_of_all_streams(server):
         send(server, f"more.{name}", [ord(name)])
     server.create("c", "more.c")
     send(server, "more.c", [1])
-    assert sorted(numbers(all_of(source, 2))) == [97, 98]
+    assert sorted(livefaults.numbers(livefaults.all_of(source, 2))) == [97, 98]
     source.start({"a": (1,)})  # the third, made meanwhile, from its beginning
-    found = all_of(source, 2)
+    found = livefaults.all_of(source, 2)
     assert {message.partition: message.data for message in found} == {"b": b"98", "c": b"1"}
     source.close()
 
@@ -219,7 +215,7 @@ def test_messages_that_look_like_answers_of_the_server_are_messages(server):
     for status in ("100", "404", "503"):
         server.run(lambda stream, status=status: stream.publish("labels", b"", headers={"Status": status}))
     source = started(server, ["labels"])
-    assert [message.data for message in all_of(source, 3)] == [b"", b"", b""]
+    assert [message.data for message in livefaults.all_of(source, 3)] == [b"", b"", b""]
     source.close()
 
 

@@ -27,16 +27,6 @@ def started(server, streams, positions=None, **options):
     return source
 
 
-def all_of(source, count):
-    found = []
-    livefaults.poll(lambda: found.extend(source.fetch(7, 0.02)) or len(found) >= count)
-    return found
-
-
-def numbers(messages):
-    return [int(message.data) for message in messages]
-
-
 def send(server, stream, values):
     return server.send(stream, [b"%d" % value for value in values])
 
@@ -49,25 +39,27 @@ def test_the_adapters_are_what_the_pump_needs():
 def test_entries_come_in_order_and_go_on_after_the_stored_position(server):
     entries = send(server, "reports", range(50))
     source = started(server, ["reports"])
-    first = all_of(source, 50)
-    assert numbers(first) == list(range(50))
+    first = livefaults.all_of(source, 50)
+    assert livefaults.numbers(first) == list(range(50))
     assert [f"{it.position[0]}-{it.position[1]}".encode() for it in first] == entries
     assert all(it.ordered and it.partition == "reports" for it in first)
     assert source.fetch(10, 0.01) == []
     assert source.lag() == 0
     source.start({"reports": first[29].position})
-    assert numbers(all_of(source, 20)) == list(range(30, 50))
+    assert livefaults.numbers(livefaults.all_of(source, 20)) == list(range(30, 50))
     source.close()
 
 
 def test_two_streams_are_both_read_and_one_may_come_later(server):
     send(server, "one", range(30))
     source = started(server, ["one", "two"])
-    first = all_of(source, 30)
+    first = livefaults.all_of(source, 30)
     send(server, "two", range(100, 130))
-    both = first + all_of(source, 30)
+    both = first + livefaults.all_of(source, 30)
     for stream, start in (("one", 0), ("two", 100)):
-        assert numbers([it for it in both if it.partition == stream]) == list(range(start, start + 30))
+        assert livefaults.numbers([it for it in both if it.partition == stream]) == list(
+            range(start, start + 30)
+        )
     source.close()
 
 
@@ -75,7 +67,7 @@ def test_an_entry_names_its_key_and_one_without_a_message_is_an_empty_one(server
     server.client.xadd("reports", {"data": "1", "key": "job 1"})
     server.client.xadd("reports", {"other": "1"})
     source = started(server, ["reports"])
-    assert [(it.data, it.key) for it in all_of(source, 2)] == [(b"1", "job 1"), (b"", None)]
+    assert [(it.data, it.key) for it in livefaults.all_of(source, 2)] == [(b"1", "job 1"), (b"", None)]
     source.close()
 
 
@@ -87,8 +79,8 @@ def test_where_to_begin(server):
     )
     assert end.fetch(10, 0.01) == []
     send(server, "reports", [10])
-    assert numbers(all_of(end, 1)) == [10]
-    assert numbers(all_of(fifth, 6)) == list(range(5, 11))
+    assert livefaults.numbers(livefaults.all_of(end, 1)) == [10]
+    assert livefaults.numbers(livefaults.all_of(fifth, 6)) == list(range(5, 11))
     end.close()
     fifth.close()
 
@@ -119,7 +111,7 @@ def test_what_was_trimmed_unread_or_is_gone_is_an_error(server):
         started(server, ["reports"], {"reports": places[3]})
     for last in (5, 6):
         source = started(server, ["reports"], {"reports": places[last]})
-        assert numbers(all_of(source, 9 - last)) == list(range(last + 1, 10))
+        assert livefaults.numbers(livefaults.all_of(source, 9 - last)) == list(range(last + 1, 10))
         source.close()
     server.client.xtrim("reports", maxlen=0, approximate=False)
     started(server, ["reports"], {"reports": places[9]}).close()
@@ -137,7 +129,7 @@ def test_the_place_the_remedy_names_goes_on_with_what_is_left(server):
         started(server, ["reports"], {"reports": (1, 0)})
     place = refused.value.args[0].split("': (")[1].split(")")[0]
     source = started(server, ["reports"], {"reports": tuple(map(int, place.split(", ")))})
-    assert numbers(all_of(source, 5)) == [5, 6, 7, 8, 9]
+    assert livefaults.numbers(livefaults.all_of(source, 5)) == [5, 6, 7, 8, 9]
     source.close()
 
 
@@ -188,9 +180,9 @@ def test_what_could_not_be_added_is_not_taken_for_known(server):
 def test_what_is_trimmed_unread_during_a_run_is_an_error(server):
     entries = send(server, "reports", range(10))
     source = started(server, ["reports"])
-    assert numbers(source.fetch(3, 0.01)) == [0, 1, 2]
+    assert livefaults.numbers(source.fetch(3, 0.01)) == [0, 1, 2]
     server.client.xtrim("reports", minid=entries[2], approximate=False)
-    assert numbers(source.fetch(3, 0.01)) == [3, 4, 5]
+    assert livefaults.numbers(source.fetch(3, 0.01)) == [3, 4, 5]
     server.client.xtrim("reports", minid=entries[7], approximate=False)
     with pytest.raises(StreamlearnError, match="trimmed unread"):
         source.fetch(3, 0.01)
@@ -200,7 +192,7 @@ def test_what_is_trimmed_unread_during_a_run_is_an_error(server):
 def test_a_stream_emptied_after_it_was_read_is_awaited(server):
     send(server, "reports", range(3))
     source = started(server, ["reports"])
-    assert numbers(source.fetch(9, 0.01)) == [0, 1, 2]
+    assert livefaults.numbers(source.fetch(9, 0.01)) == [0, 1, 2]
     server.client.xtrim("reports", maxlen=0, approximate=False)
     assert source.fetch(9, 0.01) == []
     source.close()
@@ -211,7 +203,7 @@ def test_the_end_stays_where_it_was_when_the_connection_is_lost_before_the_first
     source = started(server, ["reports"], begin="end")
     send(server, "reports", [3])
     source.start({})
-    assert numbers(all_of(source, 1)) == [3]
+    assert livefaults.numbers(livefaults.all_of(source, 1)) == [3]
     source.close()
 
 
@@ -219,7 +211,7 @@ def test_a_busy_stream_keeps_no_other_waiting(server):
     send(server, "one", range(50))
     send(server, "two", range(100, 150))
     source = started(server, ["one", "two"])
-    found = [number for _ in range(6) for number in numbers(source.fetch(1, 0.01))]
+    found = [number for _ in range(6) for number in livefaults.numbers(source.fetch(1, 0.01))]
     assert sorted(found) == [0, 1, 2, 100, 101, 102]
     source.close()
 
@@ -278,17 +270,19 @@ def test_a_group_shares_out_and_hands_out_again_what_was_not_acknowledged(server
     group = {"group": "g", "idle": 0.05}
     one, two = (started(server, ["reports"], consumer=name, **group) for name in ("one", "two"))
     first = one.fetch(10, 0.01)
-    assert numbers(first) == list(range(10))
+    assert livefaults.numbers(first) == list(range(10))
     assert not any(it.ordered for it in first)
-    assert numbers(two.fetch(5, 0.01)) == list(range(10, 15))
+    assert livefaults.numbers(two.fetch(5, 0.01)) == list(range(10, 15))
     one.acknowledge(first[:5])
     one.start({})  # it comes back: first what it had not acknowledged
-    assert numbers(one.fetch(10, 0.01)) == list(range(5, 10))
-    assert numbers(one.fetch(100, 0.01)) == list(range(15, 30))
+    assert livefaults.numbers(one.fetch(10, 0.01)) == list(range(5, 10))
+    assert livefaults.numbers(one.fetch(100, 0.01)) == list(range(15, 30))
     one.close()  # and is gone for good: in time all it had goes to the other
     found = set()
     livefaults.poll(
-        lambda: found.update(numbers(two.fetch(100, 0.01))) or found >= {*range(5, 10), *range(15, 30)}
+        lambda: (
+            found.update(livefaults.numbers(two.fetch(100, 0.01))) or found >= {*range(5, 10), *range(15, 30)}
+        )
     )
     two.close()
 
@@ -298,7 +292,7 @@ def test_a_group_begins_where_told_and_is_made_once(server):
     late = started(server, ["reports", "none yet"], group="late", consumer="a", begin="end")
     assert late.fetch(10, 0.01) == []
     send(server, "reports", [5])
-    assert numbers(late.fetch(10, 1.0)) == [5]
+    assert livefaults.numbers(late.fetch(10, 1.0)) == [5]
     again = started(server, ["reports"], group="late", consumer="b", begin="beginning")
     assert again.fetch(10, 0.01) == []
     again.close()

@@ -137,3 +137,15 @@ def poll(question, deadline=DEADLINE):
                 return answer
         assert time.monotonic() < until, "waited too long"
         time.sleep(0.01)
+
+
+def all_of(source, count):
+    """Fetch until there are so many messages."""
+    found = []
+    poll(lambda: found.extend(source.fetch(7, 0.02)) or len(found) >= count)
+    return found
+
+
+def numbers(messages):
+    """Return what messages that hold whole numbers hold."""
+    return [int(message.data) for message in messages]
