@@ -32,6 +32,8 @@ sys.path.append(str(Path(__file__).parents[1] / "tests" / "support"))
 
 KEYS, PEOPLE, BATCH = 10_000, 10, 1_000
 EVENTS = KEYS * PEOPLE
+PARTITIONS = 4
+"""Of a topic: the mock of Kafka keeps 5 MB of each, and forgets the oldest messages."""
 LEAST = 0.6
 """Of the plain client's rate."""
 MOST_PIPE = 40.0
@@ -134,7 +136,7 @@ def plain_kafka(servers: str, every: int) -> Callable[[], None]:
         consumer = Consumer({"bootstrap.servers": servers, "group.id": "plain", "log_level": 0})
         producer = Producer({"bootstrap.servers": servers, "enable.idempotence": True, "log_level": 0})
         with contextlib.closing(consumer):
-            consumer.assign([TopicPartition("events", 0, OFFSET_BEGINNING)])
+            consumer.assign([TopicPartition("events", i, OFFSET_BEGINNING) for i in range(PARTITIONS)])
             left = EVENTS
             while left:
                 messages = consumer.consume(min(BATCH, left), 0.2)
@@ -166,8 +168,8 @@ def brokers(
         n.send([("events", data) for data in sent])
         r.send("events", sent)
         for topic in ("events", "decisions"):
-            k.create(topic)
-        k.send("events", [(0, None, data) for data in sent])
+            k.create(topic, PARTITIONS)
+        k.send("events", [(i % KEYS % PARTITIONS, None, data) for i, data in enumerate(sent)])
         yield {
             "NATS": (
                 lambda: nats.Source(n.url, ["events"]),
