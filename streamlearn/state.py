@@ -82,7 +82,7 @@ def kinds() -> list[str]:
 def pack(agent: Agent, body: msgspec.Struct) -> dict[str, Any]:
     """Return a state dictionary of plain JSON types."""
     plain: dict[str, Any] = msgspec.to_builtins(body)
-    return msgspec.structs.asdict(Envelope(FORMAT, agent.kind, agent.parameters_digest, plain))
+    return {"format": FORMAT, "kind": agent.kind, "parameters": agent.parameters_digest, "body": plain}
 
 
 B = TypeVar("B", bound=msgspec.Struct)

@@ -12,7 +12,8 @@ import msgspec
 from streamlearn.errors import ParameterError, StateError
 from streamlearn.live import schema
 from streamlearn.live.messages import Position
-from streamlearn.live.sessions import PredictorSaved, StopperSaved
+from streamlearn.live.predictors import PredictorSaved
+from streamlearn.live.stoppers import StopperSaved
 from streamlearn.live.store import read_only
 
 

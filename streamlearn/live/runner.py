@@ -23,7 +23,9 @@ from streamlearn.live.messages import (
     StopDecision,
     message_id,
 )
-from streamlearn.live.sessions import Notes, PredictorSession, Session, StopperSession, kind_of
+from streamlearn.live.predictors import PredictorSession
+from streamlearn.live.sessions import Notes, Session, kind_of
+from streamlearn.live.stoppers import StopperSession
 from streamlearn.live.store import Place, Store
 
 MOST_AGENTS: Final = 10_000
@@ -209,13 +211,15 @@ class Runner:
         key, read = self._read(message)
         session = self._session(key)
         try:
-            work.decisions.extend(session.take(read, work.notes))
+            decision = session.take(read, work.notes)
         except PASSED_ON:
             raise
         except Exception as error:
             raise _PoisonedError from error
         if session.changed:
             work.changed[key] = None
+        if decision is not None:
+            work.decisions.append(decision)
 
     def _take_carefully(self, message: Message, work: _Work) -> None:
         """Take a message, leaving no trace of one that an agent cannot take. Slower: every session is saved before."""
@@ -224,7 +228,7 @@ class Runner:
         before, notes = session.dump(), Notes()
         try:
             with self.store.attempt():
-                decisions = list(session.take(read, notes))
+                decision = session.take(read, notes)
         except PASSED_ON:
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, the next message is another person's
@@ -232,7 +236,8 @@ class Runner:
             raise MessageError(_described(error)) from None
         if session.changed:
             work.changed[key] = None
-        work.decisions.extend(decisions)
+        if decision is not None:
+            work.decisions.append(decision)
         work.notes.add(notes)
 
     def _session(self, key: str) -> Session:
