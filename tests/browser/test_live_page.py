@@ -3,37 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import re
-import shutil
 import threading
 from urllib.parse import urlsplit
 
 import livestreams
 import pytest
+from browsing import CONTRASTS, DESK, PHONE, SMALLEST_CONTRAST, TOO_WIDE, be_read, requests
 
 from streamlearn.errors import BrokerError
 from streamlearn.live import Pump, Runner, Store, web
 
-PHONE, DESK = 375, 1280
-SMALLEST_CONTRAST = 4.5  # WCAG 2.2, success criterion 1.4.3
 PATIENCE = 20.0
 SECRET = "0.73519"  # noqa: S105 - somebody's value
-
-FLAGS = (
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-)
-
-TEXTS = """
-const behind = element => {
-  const own = getComputedStyle(element).backgroundColor;
-  return own === 'rgba(0, 0, 0, 0)' && element.parentElement ? behind(element.parentElement) : own;
-};
-return [...document.querySelectorAll('body *')].filter(it => it.getClientRects().length
-    && [...it.childNodes].some(node => node.nodeType === 3 && node.data.trim()))
-  .map(it => [getComputedStyle(it).color, behind(it), it.textContent.trim()]);
-"""
 
 
 class Source:
@@ -90,32 +72,8 @@ def at_work(factory):
             thread.join()
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium, of the extra test")
-    programs = {name: shutil.which(name) for name in ("chromium", "chromedriver")}
-    if None in programs.values():
-        pytest.skip("needs Debian's chromium and chromium-driver; .ci/run system installs them")
-    options = webdriver.ChromeOptions()
-    options.binary_location = programs["chromium"]
-    options.page_load_strategy = "eager"
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(programs["chromedriver"]))
-    yield driver
-    driver.get("about:blank")
-    driver.quit()
-
-
 def visit(browser, server, width=DESK, scheme="light"):
-    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width == PHONE}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-    browser.execute_cdp_cmd(
-        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-    )
-    for log in ("performance", "browser"):
-        browser.get_log(log)
+    be_read(browser, width, scheme)
     browser.get(f"http://{server.address}/")
 
 
@@ -201,11 +159,7 @@ def server_counts(pump):
 
 def check_discretion(browser, server):
     """Nothing is asked for elsewhere, nothing complains, and no key, event id or value is anywhere on the page."""
-    sent = [
-        event["params"]["request"]["url"]
-        for event in (json.loads(entry["message"])["message"] for entry in browser.get_log("performance"))
-        if event["method"] == "Network.requestWillBeSent"
-    ]
+    sent = requests(browser)
     asked = {(urlsplit(url).netloc, urlsplit(url).path) for url in sent if not url.startswith("data:")}
     assert asked == {(server.address, "/"), (server.address, "/events")}
     assert browser.get_log("browser") == []
@@ -255,12 +209,6 @@ def test_lost_brokers_and_a_lost_server_are_told_and_found_again(browser):
             browser.get("about:blank")
 
 
-def light(colour):
-    parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
-    r, g, b = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [PHONE, DESK])
 def test_it_can_be_read_on_any_screen(browser, scheme, width):
@@ -270,11 +218,10 @@ def test_it_can_be_read_on_any_screen(browser, scheme, width):
         for away, state in ((False, GOOD), (True, "A broker cannot be reached; trying again")):
             source.away = away
             wait(browser, state=state, decisions="300")
-            texts = browser.execute_script(TEXTS)
+            texts = browser.execute_script(CONTRASTS)
             assert len(texts) > 35
-            for ink, paper, said in texts:
-                low, high = sorted((light(ink), light(paper)))
-                assert (high + 0.05) / (low + 0.05) >= SMALLEST_CONTRAST, said
+            assert [(ratio, said) for ratio, said, _ in texts if ratio < SMALLEST_CONTRAST] == []
+            assert browser.execute_script(TOO_WIDE) == []
         assert browser.execute_script("return document.documentElement.scrollWidth") == width
         papers = {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 23, 28)"}
         found = browser.execute_script("return getComputedStyle(document.documentElement).backgroundColor")

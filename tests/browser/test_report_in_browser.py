@@ -7,26 +7,17 @@ from __future__ import annotations
 
 import functools
 import http.server
-import json
-import shutil
 import threading
 from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
+from browsing import CONTRASTS, DESK, PHONE, SMALLEST_CONTRAST, TOO_WIDE, be_read, requests
 
 from streamlearn.agents import LDPOptimalStopper, OptimalStopper, SingleThresholdStopper, StaticStopper
 from streamlearn.replays import read_stream
 from streamlearn.replays.report import stopping_report
 from streamlearn.replays.reportpage import write_page
-
-PHONE, DESK = 375, 1280
-SMALLEST_CONTRAST = 4.5  # WCAG 2.2, success criterion 1.4.3, for text of any size
-
-FLAGS = (
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-)
 
 BAD = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>bad</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -34,47 +25,11 @@ BAD = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>bad</
 <p>pale</p><div style="width:900px">wide</div><svg viewBox="0 0 10 10"><text y="9">drawn</text></svg>
 <img src="elsewhere.png"><script>console.error("a fault")</script></body></html>"""
 
-CONTRASTS = """
-const context = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
-const rgba = text => {
-  context.clearRect(0, 0, 1, 1); context.fillStyle = text; context.fillRect(0, 0, 1, 1);
-  const [r, g, b, a] = context.getImageData(0, 0, 1, 1).data; return [r, g, b, a / 255];
-};
-const over = (top, under) => top.slice(0, 3).map((c, i) => c * top[3] + under[i] * (1 - top[3]));
-const light = colour => {
-  const [r, g, b] = colour.map(c => c / 255).map(c => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-};
-const behind = element => {
-  if (!element) return [255, 255, 255];
-  const own = rgba(getComputedStyle(element).backgroundColor);
-  return own[3] === 1 ? own.slice(0, 3) : over(own, behind(element.parentElement));
-};
-const found = [];
-const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-while (walker.nextNode()) {
-  const element = walker.currentNode.parentElement, style = getComputedStyle(element);
-  if (!walker.currentNode.data.trim() || !element.getClientRects().length) continue;
-  const paper = behind(element), drawn = element instanceof SVGElement;
-  const ink = over(rgba(drawn ? style.fill : style.color), paper);
-  const [low, high] = [light(ink), light(paper)].sort((a, b) => a - b);
-  found.push([(high + 0.05) / (low + 0.05), walker.currentNode.data.trim(), drawn]);
-}
-return found;
-"""
-
 UNNAMED = """
 const told = id => id && document.getElementById(id) && document.getElementById(id).textContent.trim();
 return [...document.querySelectorAll('svg, img, canvas')].filter(image =>
   !(image.getAttribute('role') === 'img' && (image.getAttribute('aria-label') || '').trim()
     && told(image.getAttribute('aria-describedby')))).length;
-"""
-
-TOO_WIDE = """
-const inside = element => element.closest('.scroll, pre, svg');
-return [...document.body.querySelectorAll('*')].filter(element => !inside(element) || element.matches('.scroll, svg'))
-  .filter(element => element.getBoundingClientRect().right > document.documentElement.clientWidth + 0.5)
-  .map(element => element.tagName);
 """
 
 
@@ -116,44 +71,16 @@ def server(folder):
         thread.join()
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium, of the extra test")
-    programs = {name: shutil.which(name) for name in ("chromium", "chromedriver")}
-    if None in programs.values():
-        pytest.skip("needs Debian's chromium and chromium-driver; .ci/run system installs them")
-    options = webdriver.ChromeOptions()
-    options.binary_location = programs["chromium"]
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    service = webdriver.ChromeService(programs["chromedriver"])
-    driver = webdriver.Chrome(options=options, service=service)
-    yield driver
-    driver.quit()
-
-
 @pytest.fixture
 def visit(browser, server):
     """Open a page as some reader would; returns what it asked for and what the console says."""
     address, asked = server
 
     def go(name, width=DESK, scheme="light", media=""):
-        size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width == PHONE}
-        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        features = [{"name": "prefers-color-scheme", "value": scheme}]
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features, "media": media})
-        browser.get_log("performance")
-        browser.get_log("browser")
+        be_read(browser, width, scheme, media)
         asked.clear()
         browser.get(f"{address}/{name}")
-        events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
-        sent = [
-            event["params"]["request"]["url"]
-            for event in events
-            if event["method"] == "Network.requestWillBeSent"
-        ]
-        return sent, list(asked), browser.get_log("browser")
+        return requests(browser), list(asked), browser.get_log("browser")
 
     return go
 
