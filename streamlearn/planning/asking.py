@@ -17,6 +17,7 @@ from streamlearn.hypotheses.base import HypothesisClass, check_class
 from streamlearn.ordered import check_max_delay
 from streamlearn.planning.arguments import one_of
 from streamlearn.planning.certificate import Certificate, candidate_delta
+from streamlearn.planning.chances import Chances
 from streamlearn.planning.combination import Combination
 from streamlearn.planning.crossing import crossover
 from streamlearn.planning.delays import schedule
@@ -26,6 +27,7 @@ from streamlearn.planning.plan import Plan
 from streamlearn.planning.search import (
     ALONE,
     LEAST_EPSILON,
+    LONGEST_RAMP,
     MOST_EPSILON,
     PAPER,
     Proposal,
@@ -34,15 +36,11 @@ from streamlearn.planning.search import (
     batch_of,
     search,
 )
-from streamlearn.planning.shape import levels
-from streamlearn.priors.base import Floats
+from streamlearn.planning.shape import levels, shape
 from streamlearn.rounding import as_float
 
-_FEW, _MANY = (
-    np.array([0.97, 1.0, 1.03]),
-    np.array([0.92, 0.96, 0.97, 0.98, 0.99, 1.0, 1.01, 1.02, 1.03, 1.04, 1.08]),
-)
-"""Orders that a certificate looks through, around the proposal's."""
+_NEAR = np.array([0.92, 0.96, 0.97, 0.98, 0.99, 1.0, 1.01, 1.02, 1.03, 1.04, 1.08])
+"""Orders that a certificate looks through, over the proposal's."""
 
 Split = Literal["optimised", "paper"]
 
@@ -187,7 +185,11 @@ def _refuse_paper(cls: HypothesisClass, epsilon: float, delta: float, mode: obje
         paper_plan(cls, epsilon, delta).refuse()
 
 
-_WIDEST = 8.0  # by how much the logarithm of a price is moved at once
+_WIDEST = 16.0  # by how much the logarithm of a price is moved at most
+_MOST_RAMPS = 40  # that are tried
+_SECANTS = 8  # steps before the price is sought by halving
+_MOST_STRETCH = 1.2  # a ramp is at most that much longer than any proposed
+_ROOM = 2e-6  # of the logarithm of the price: a ramp that much too long will do
 
 
 @lru_cache(maxsize=256)
@@ -239,70 +241,67 @@ def _rounded(
     eta, batch = _least_eta(task, proposal), proposal.batch
     chances = acceptance.ramp(proposal.alpha, proposal.apart)
 
-    def certified(ramp: Levels, near: Floats) -> Certificate:
+    def certified(ramp: Levels) -> Certificate:
         return candidate_delta(
             used, epsilon=epsilon, eta=eta, batch=batch, alpha=proposal.alpha, acceptance=chances, ramp=ramp,
-            orders=proposal.order * near,
+            orders=proposal.order * _NEAR,
         )  # fmt: skip
 
-    def over(ramp: Levels) -> float:
-        return math.log(certified(ramp, _FEW).delta / delta)
-
-    ramp = _shortest(proposal, over)
+    ramp, order = _shortest(proposal, used.steps, delta, certified)
     delays = schedule(used.steps, batch, len(chances) - 1, len(ramp), late)
     plan = Plan(
         cls.digest, cls.dimension, task.epsilon, task.delta, used.mode, used.steps, batch, eta, proposal.alpha,
-        certified(ramp, _MANY).order, chances, delays, tuple(ramp.tolist()), task.beta, late, combination,
-        crossover(task, shares),
+        order, chances, delays, Chances(ramp), task.beta, late, combination, crossover(task, shares),
     )  # fmt: skip
     plan.certify(cls)
     return plan
 
 
-def _shortest(proposal: Proposal, over: Callable[[Levels], float]) -> Levels:
-    """Return about the shortest ramp that keeps the privacy, by secants over the logarithm of the price.
+def _shortest(
+    proposal: Proposal, steps: int, delta: float, certified: Callable[[Levels], Certificate]
+) -> tuple[Levels, float]:
+    """Return about the shortest ramp of N Mirrors that keeps δ, and the order that certifies it.
 
-    ``over`` says by how much the logarithm of a ramp's δ is above what it may be.
+    By secants over the logarithm of the price, from the slope that the shape foretells: long ramps take a second each.
     """
-
-    def ramp_at(log_price: float) -> Levels:
-        return levels(proposal.first, proposal.order, math.exp(log_price) / 2.0)
-
-    low = math.log(proposal.price)
-    best, high = ramp_at(low), low
-    at_low = over(best)
-    at_high, rise = at_low, 0.01
-    while at_high > 0.0:
-        if rise > _WIDEST:
-            raise SizeError(
-                "no ramp was found that keeps the privacy asked for; take a larger epsilon or delta, or a smaller class"
-            )
-        low, at_low = high, at_high
-        high += rise
-        rise *= 2.0
-        best = ramp_at(high)
-        at_high = over(best)
-    while at_low <= 0.0:
-        if rise > _WIDEST:
-            return best  # its steps are as large as any that are thought of
-        high, at_high = low, at_low
-        low -= rise
-        rise *= 2.0
-        ramp = ramp_at(low)
-        at_low = over(ramp)
-        best = ramp if at_low <= 0.0 else best
-    for _ in range(8):
-        if high - low < 1e-4:
-            break
-        # A little above the secant's root, where privacy should hold.
-        middle = low + (high - low) * min(0.97, max(0.03, at_low / (at_low - at_high) + 0.02))
-        ramp = ramp_at(middle)
-        at_middle = over(ramp)
-        if at_middle <= 0.0:
-            high, at_high, best = middle, at_middle, ramp
+    start = at = math.log(proposal.price)
+    slope = _slope(proposal, steps)
+    low, high = start - _WIDEST, start + _WIDEST
+    best: tuple[Levels, float] | None = None
+    last: tuple[float, float] | None = None
+    for tried in range(_MOST_RAMPS):
+        price = math.exp(at) / 2.0
+        if shape(proposal.first, proposal.order, price).length > _MOST_STRETCH * LONGEST_RAMP:
+            break  # it would not fit into memory
+        ramp = levels(proposal.first, proposal.order, price)
+        found = certified(ramp)
+        over = math.log(found.delta / delta)
+        if over <= 0.0:
+            high, best = at, (ramp, found.order)
         else:
-            low, at_low = middle, at_middle
+            low = at
+        room = max(_ROOM, 0.5 / len(ramp))  # of the price's logarithm: a quarter of a round
+        if high - low <= room or -slope * room >= -over >= 0.0:
+            break
+        if last is not None and last[0] != at:
+            slope = min(max((over - last[1]) / (at - last[0]), 4.0 * slope), slope / 4.0)
+        last = at, over
+        at += room / 4.0 - over / slope
+        if not low < at < high or tried > _SECANTS:
+            at = (low + high) / 2.0
+    if best is None:
+        raise SizeError(
+            "no ramp was found that keeps the privacy asked for; take a larger epsilon or delta, or a smaller class"
+        )
     return best
+
+
+def _slope(proposal: Proposal, steps: int) -> float:
+    """Return about by how much ln δ changes with ln price: as all Mirrors' log-moments do."""
+    costs = [
+        shape(proposal.first, proposal.order, proposal.price * change / 2.0).cost for change in (1.0, 1.01)
+    ]
+    return min(steps * (costs[1] - costs[0]) / math.log(1.01), -1e-3)
 
 
 def _least_eta(task: Task, proposal: Proposal) -> float:

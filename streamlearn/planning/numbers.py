@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from streamlearn.accounting.combining import LARGEST_DELAY
 from streamlearn.errors import PlanError
+from streamlearn.planning.chances import Chances
 from streamlearn.planning.combination import Combination
 from streamlearn.rounding import OUT_OF, as_float
 from streamlearn.selection.exponential import LEAST_ETA, MOST_ETA
@@ -81,9 +82,7 @@ def check_numbers(plan: Plan) -> None:
         "acceptance",
         chances,
     )
-    _check(
-        _are_whole(plan.ramp, 1, OUT_OF - 1) and len(plan.ramp) > 0 and _rise(plan.ramp), "ramp", plan.ramp
-    )
+    _check(_is_ramp(plan.ramp), "ramp", plan.ramp)
     _check(plan.crossover is None or _within(plan.crossover, 0.0, 0.5), "crossover", plan.crossover)
     _check(plan.cut_from is None or _is_whole(plan.cut_from, plan.candidates + 1), "cut_from", plan.cut_from)
     _check_combination(plan.combination)
@@ -157,6 +156,14 @@ def _is_whole(value: object, least: int) -> bool:
 def _are_whole(values: object, least: int, most: int) -> bool:
     return isinstance(values, tuple) and all(
         type(value) is int and least <= value <= most for value in values
+    )
+
+
+def _is_ramp(levels: object) -> bool:
+    if isinstance(levels, Chances):  # long ones are, and are looked at all at once
+        return levels.rise_within(1)
+    return (
+        isinstance(levels, tuple) and _are_whole(levels, 1, OUT_OF - 1) and len(levels) > 0 and _rise(levels)
     )
 
 

@@ -19,6 +19,7 @@ from streamlearn.hypotheses.base import HypothesisClass
 from streamlearn.ordered import check_max_delay
 from streamlearn.planning.arguments import levels_of, listed, real, whole
 from streamlearn.planning.certificate import candidate_delta
+from streamlearn.planning.chances import Chances
 from streamlearn.planning.combination import Combination
 from streamlearn.planning.delays import check_delays, paper_schedule, schedule
 from streamlearn.planning.modes import PAPER_MODE, full_count, scheme_for
@@ -92,7 +93,7 @@ class Plan:
     order: float
     acceptance: tuple[int, ...] = dataclasses.field(repr=False)
     delays: tuple[int, ...] = dataclasses.field(repr=False)
-    ramp: tuple[int, ...] = dataclasses.field(repr=False)
+    ramp: Chances | tuple[int, ...] = dataclasses.field(repr=False)
     beta: float
     max_delay: int = 0
     combination: Combination | None = None
@@ -155,14 +156,15 @@ class Plan:
         level, rate = float(epsilon), real("eta", eta, *_eta_range(used.mode), "try 0.1")
         size = whole("batch", batch, LARGEST_DELAY, "it is K, the mistakes that lead to a candidate")
         failing = real("beta", beta, 0.0, 1.0, "it is a failure probability, try 1e-6")
-        rises = levels_of("ramp", ramp)
+        steps = levels_of("ramp", ramp)
         chances = levels_of("acceptance", acceptance)
         if len(chances) < 2 or chances[0] != 0 or chances[-1] != OUT_OF:
             raise ParameterError("acceptance must rise from 0 to 1; give g_0 = 0, ..., g_w = 1")
-        if not rises or rises[0] == 0 or rises[-1] == OUT_OF:
+        if not steps or steps[0] == 0 or steps[-1] == OUT_OF:
             raise ParameterError(
                 "ramp must hold probabilities strictly between 0 and 1, and one at least; [0.5] is the shortest"
             )
+        rises = Chances(steps)
         late = check_max_delay(plain(max_delay))
         shape = (count, size, len(chances) - 1, len(rises), late)
         if delays is None:

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from streamlearn.errors import PlanError
+from streamlearn.planning.chances import Chances
 from streamlearn.planning.combination import Combination
 from streamlearn.planning.crossing import check_crossover
 from streamlearn.planning.modes import scheme_for
 from streamlearn.planning.numbers import BOUNDS, demand
 from streamlearn.planning.plan import Plan
+from streamlearn.rounding import OUT_OF
 
 if TYPE_CHECKING:
     from streamlearn.hypotheses.base import HypothesisClass
@@ -117,10 +119,10 @@ def from_json(text: str | bytes, hypotheses: HypothesisClass) -> Plan:
     file = _decode(text, _File)
     fields = msgspec.structs.asdict(file)
     del fields["format"], fields["version"]
-    fields["acceptance"], fields["ramp"] = (
-        _integers("acceptance", file.acceptance),
-        _integers("ramp", file.ramp),
-    )
+    fields["acceptance"] = _integers("acceptance", file.acceptance)
+    ramp = _integers("ramp", file.ramp)
+    demand(max(ramp, default=0) < OUT_OF, "ramp", BOUNDS["ramp"], ramp)
+    fields["ramp"] = Chances(ramp)
     fields["delays"] = tuple(file.delays)
     if file.combination is not None:
         fields["combination"] = Combination(**msgspec.structs.asdict(file.combination))

@@ -26,6 +26,8 @@ LONGEST_RAMP = 25_000_000
 """The most rounds of a ramp that a plan lists."""
 
 _FORBIDDEN = 1e300
+_UNITS = 30.0  # an order for each unit of the first chance
+_REMEDIES = 6  # that are tried
 _LEAST_PRICE, _MOST_PRICE = -5.0, 30.0  # logarithms
 _PRICE = 8.0  # where the price is sought first
 _SECANTS = 10  # steps before the root is sought by halving
@@ -137,7 +139,8 @@ def propose(
     if left <= 0.0:
         return None
     p, b = first * delta / n, apart * delta / n
-    if not 2.0**-60 <= b < 0.4 or not 2.0**-60 <= p < 0.4:
+    # From p on chances rise by whole units: one of p/2^-64 must not be a loss that the order makes much of.
+    if not 2.0**-60 <= b < 0.4 or not max(2.0**-60, order / _UNITS * 2.0**-64) <= p < 0.4:
         return None
     allowed = float(moments.allowance(order, shares.epsilon * task.epsilon, left))
     if allowed <= 0.0:
@@ -204,6 +207,14 @@ def search(task: Task, shares: Shares | None = None) -> tuple[Shares, Proposal] 
     SizeError
         If the ramp would be longer than ``LONGEST_RAMP``.
     """
+    found = _searched(task, shares)
+    if found is not None and _length(found[1]) > LONGEST_RAMP:
+        _refuse_length(task, shares, _length(found[1]))
+    return found
+
+
+def _searched(task: Task, shares: Shares | None) -> tuple[Shares, Proposal] | None:
+    """Return the best split and parameters found, however long their ramp."""
     from scipy.optimize import minimize  # noqa: PLC0415 - keeps the import of streamlearn fast
 
     stable = task.scheme.excess_delta(1.0, 2) > 0.0
@@ -237,20 +248,27 @@ def search(task: Task, shares: Shares | None = None) -> tuple[Shares, Proposal] 
         options = {"xtol": 0.03, "ftol": exact, "maxfev": most}
         best = minimize(worth, best, method="Powell", options=options).x.tolist()
     split, found = read(best, points=1000)
-    if found is None:
-        return None
-    _check_length(task, shape(found.first, found.order, found.price / 2.0).length)
-    return split, found
+    return None if found is None else (split, found)
 
 
-def _check_length(task: Task, length: float) -> None:
-    """Refuse a ramp that would take minutes to work out; its length is about like 1/ε²."""
-    if length > LONGEST_RAMP:
-        enough = task.epsilon * math.sqrt(length / LONGEST_RAMP)
-        raise SizeError(
-            f"epsilon = {task.epsilon:g} needs a ramp of about {length:.2g} rounds, and a plan lists at most "
-            f"{LONGEST_RAMP:,}; take an epsilon of {math.ceil(enough * 1050.0) / 1000.0:g} or more"
-        )
+def _length(found: Proposal) -> float:
+    return shape(found.first, found.order, found.price / 2.0).length
+
+
+def _refuse_length(task: Task, shares: Shares | None, length: float) -> None:
+    """Refuse a ramp that would take minutes to work out, with an ε that was tried; its length is about like 1/ε²."""
+    enough = task.epsilon * math.sqrt(length / LONGEST_RAMP)
+    for _ in range(_REMEDIES):
+        enough = math.ceil(enough * 1050.0) / 1000.0
+        found = _searched(task._replace(epsilon=min(enough, MOST_EPSILON)), shares)
+        if found is not None:
+            if _length(found[1]) <= LONGEST_RAMP:
+                break
+            enough *= math.sqrt(_length(found[1]) / LONGEST_RAMP)
+    raise SizeError(
+        f"epsilon = {task.epsilon:g} needs a ramp of about {length:.2g} rounds, and a plan lists at most "
+        f"{LONGEST_RAMP:,}; take an epsilon of {enough:g} or more"
+    )
 
 
 def total(task: Task, shares: Shares, bound: float) -> float:
