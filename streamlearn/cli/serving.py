@@ -205,7 +205,7 @@ class _Job(NamedTuple):
                 liveruns.announce(self.sinks["plan"], self.store.run, plan.to_json(), told)
             with liveruns.operations(pump, http, plan):
                 pump.run()
-        totals = ", ".join(f"{count} {name}" for name, count in sorted(runner.totals.counts.items()))
+        totals = ", ".join(f"{count} {name}" for name, count in sorted(runner.summary.counts.items()))
         typer.echo(f"run {self.store.run}: {totals or 'nothing came'}", err=True)
 
 

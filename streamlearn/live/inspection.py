@@ -13,6 +13,7 @@ from streamlearn.errors import ParameterError, StateError
 from streamlearn.live import schema
 from streamlearn.live.messages import Position
 from streamlearn.live.predictors import PredictorSaved
+from streamlearn.live.states import journal
 from streamlearn.live.stoppers import StopperSaved
 from streamlearn.live.store import read_only
 
@@ -70,6 +71,7 @@ def _found(db: sqlite3.Connection, path: str, key: str | None) -> dict[str, Any]
         raise StateError(f"{path}: is empty; name the store of a run")
     db.execute("BEGIN")  # one moment of a run that goes on
     facts = dict(db.execute("SELECT name, value FROM facts WHERE name IN ('run', 'agent')"))
+    recent = journal(db) if number > 2 else {}
     found = {
         "run": facts.get("run"),
         "agent": facts.get("agent"),
@@ -78,7 +80,7 @@ def _found(db: sqlite3.Connection, path: str, key: str | None) -> dict[str, Any]
             partition: msgspec.json.decode(position, type=Position)
             for partition, position in db.execute("SELECT * FROM positions ORDER BY partition")
         },
-        "keys": _count(db, "sessions"),
+        "keys": _count(db, "sessions") + sum(_in_table(db, it) is None for it in recent),
         "counters": dict(db.execute("SELECT name, count FROM counters ORDER BY name")),
         "events": {
             "open": _count(db, "events WHERE x IS NOT NULL"),
@@ -86,10 +88,10 @@ def _found(db: sqlite3.Connection, path: str, key: str | None) -> dict[str, Any]
             "ended": _count(db, "events WHERE x IS NULL AND y IS NULL"),
         },
         "outbox": _count(db, "outbox"),
-        "unacknowledged": _count(db, "unacknowledged") if number > 1 else 0,
+        "unacknowledged": _count(db, "ahead" if number > 3 else "unacknowledged") if number > 1 else 0,
         "ledger": _ledger(db),
     }
-    return found if key is None else found | {"key": _session(db, key)}
+    return found if key is None else found | {"key": _session(key, recent.get(key) or _in_table(db, key))}
 
 
 def _count(db: sqlite3.Connection, what: str) -> int:
@@ -107,13 +109,17 @@ def _ledger(db: sqlite3.Connection) -> dict[str, Any]:
     }
 
 
-def _session(db: sqlite3.Connection, key: str) -> dict[str, Any]:
+def _in_table(db: sqlite3.Connection, key: str) -> bytes | None:
     row = db.execute("SELECT state FROM sessions WHERE key = ?", (key,)).fetchone()
-    if row is None:
+    return None if row is None else bytes(row[0])
+
+
+def _session(key: str, state: bytes | None) -> dict[str, Any]:
+    if state is None:
         raise ParameterError(f"key {key!r} is not one of this run's; it has sent nothing that could be used")
-    if "asked" in msgspec.json.decode(row[0], type=dict[str, Any]):
-        stream = msgspec.json.decode(row[0], type=PredictorSaved)
+    if "asked" in msgspec.json.decode(state, type=dict[str, Any]):
+        stream = msgspec.json.decode(state, type=PredictorSaved)
         return {"key": key, "asked": stream.asked, "open": stream.open, "early": stream.early}
-    problem = msgspec.json.decode(row[0], type=StopperSaved)
+    problem = msgspec.json.decode(state, type=StopperSaved)
     body = problem.agent["body"]
     return {"key": key, "round": body["round"], "stopped": body["stopped"], "early": len(problem.early)}

@@ -41,8 +41,15 @@ class Source(Protocol):
     def fetch(self, most: int, patience: float) -> list[Message]:
         """Return the next messages, at most ``most``, in order; wait ``patience`` seconds for the first one."""
 
-    def acknowledge(self, messages: Sequence[Message]) -> None:
-        """Tell a consumer group that messages were processed. Nothing to do for an ordered log."""
+    def acknowledge(self, messages: Sequence[Message]) -> Mapping[str, Position] | None:
+        """Tell a consumer group that messages were processed and committed. Nothing to do for an ordered log.
+
+        Returns
+        -------
+        mapping or None
+            Of a group, by partition: a position up to which all that was ever handed out, to any of its processes, is
+            acknowledged.
+        """
 
     def lag(self) -> int | None:
         """Return how many messages are waiting in the source, None where that is unknown."""

@@ -142,12 +142,15 @@ class Pump:
             self.source.close()
             for sink in self.sinks.values():
                 sink.close()
-            telemetry.emit(telemetry.LIVE_STOPPED, run=self.runner.store.run, **self.runner.totals.counts)
+            telemetry.emit(telemetry.LIVE_STOPPED, run=self.runner.store.run, **self.runner.summary.counts)
 
     def _round(self) -> None:
         """One batch: fetch, process, publish, acknowledge."""
         messages = self._reach(self._fetch)
-        if messages:
+        if not messages:
+            if self.source.shared:  # what another process has committed and could not publish any more
+                self._reach(self._publish)
+        else:
             self.last_batch = time.time()
             self._process(messages)
             self._reach(self._publish)
@@ -184,9 +187,7 @@ class Pump:
 
     def _acknowledge(self, messages: list[Message]) -> None:
         if self.source.shared:
-            self.source.acknowledge(messages)
-            with self.runner.store.transaction():
-                self.runner.store.acknowledged((message.partition, message.position) for message in messages)
+            self.runner.store.acknowledged(self.source.acknowledge(messages) or {})
 
     def _reach(self, call: Callable[[], T]) -> T | None:
         """Call a broker until it answers; None if :meth:`stop` was called first."""

@@ -23,10 +23,11 @@ from streamlearn.live.messages import (
     StopDecision,
     message_id,
 )
+from streamlearn.live.places import Place
 from streamlearn.live.predictors import PredictorSession
 from streamlearn.live.sessions import Notes, Session, kind_of
 from streamlearn.live.stoppers import StopperSession
-from streamlearn.live.store import Place, Store
+from streamlearn.live.store import Store
 
 MOST_AGENTS: Final = 10_000
 MOST_OPEN: Final = 1_000
@@ -58,10 +59,8 @@ class Runner:
     ----------
     kind
         ``"stopper"`` or ``"predictor"``.
-    totals
-        Counters and answers of the whole run, as far as this process knows.
     summary
-        The same in short, for other threads to read at any time.
+        What the whole run has counted and spent, as far as this process knows; other threads may read it.
     guarantee
         What its agents promise.
 
@@ -115,10 +114,8 @@ class Runner:
         self._read = Reader(ReportMessage if self.kind == "stopper" else ExampleMessage, key_field)
         self._events = Events(store, remember)
         self._sessions: OrderedDict[str, Session] = OrderedDict()
-        self._version = store.version
         self._positions = store.positions()
-        self.totals = Notes.of(store.counters(), store.ledger())
-        self.summary = Summary({}, {}, 0.0).plus(self.totals)
+        self.summary = Summary({}, {}, 0.0).plus(Notes.of(store.counters(), store.ledger()))
         self._claim(probe)
 
     def _claim(self, probe: Agent) -> None:
@@ -154,7 +151,6 @@ class Runner:
         except _PoisonedError:
             work = self._attempted(batch, careful=True)
         self._positions |= work.positions
-        self.totals.add(work.notes)
         self.summary = self.summary.plus(work.notes)
         self._make_room()
         return work.decisions
@@ -174,15 +170,13 @@ class Runner:
 
     def _catch_up(self) -> None:
         """Read anew what another process has changed."""
-        version = self.store.version
-        if version != self._version:
-            self._version = version
+        if self.store.catch_up():
             self._sessions.clear()
             self._positions = self.store.positions()
 
     def _take_all(self, batch: Sequence[Message], work: _Work, careful: bool) -> None:
         take = self._take_carefully if careful else self._take
-        known = self.store.unacknowledged(it for it in batch if not it.ordered)
+        known = self.store.processed(batch)
         for message in batch:
             if self._processed(message, work, known):
                 work.notes.counts["redelivered"] += 1
@@ -194,13 +188,13 @@ class Runner:
 
     def _processed(self, message: Message, work: _Work, known: set[Place]) -> bool:
         """Return whether a message was processed before; if not, it now is."""
+        place = message.partition, message.position
         if message.ordered:
             last = work.positions.get(message.partition) or self._positions.get(message.partition, ())
             if message.position <= last:
                 return True
             work.positions[message.partition] = message.position
-            return False
-        place = message.partition, message.position
+            return place in known  # by a group that read the partition before
         if place in known:
             return True
         known.add(place)
@@ -264,9 +258,9 @@ class Runner:
         store, encode = self.store, msgspec.json.encode
         if taken := sum(isinstance(it, StopDecision) and it.take for it in work.decisions):
             work.notes.counts["taken"] = taken
-        store.save_sessions((key, self._sessions[key].dump()) for key in work.changed)
+        store.save_sessions({key: self._sessions[key].dump() for key in work.changed})
         store.advance(work.positions)
-        store.await_acknowledgement(work.unordered)
+        store.go_ahead(work.unordered)
         store.send(("decision", it.id, it.key, encode(it)) for it in work.decisions)
         store.send(("dead", it.id, it.partition, encode(it)) for it in work.dead)
         store.count(work.notes.counts)
@@ -279,7 +273,7 @@ class Runner:
 
 
 class Summary(NamedTuple):
-    """The totals of a run in short. A summary never changes, a later one takes its place: so any thread may read it.
+    """What a run has counted and spent. It never changes, a later one takes its place: so any thread may read it.
 
     Parameters
     ----------

@@ -17,6 +17,8 @@ MOST_AHEAD: Final = 1_000
 IDS_KEPT: Final = 1_000
 """Rounds of a key whose event ids are remembered, the latest: older duplicates are known by their round alone."""
 
+_encode = msgspec.json.Encoder().encode
+
 
 class StopperSaved(msgspec.Struct, forbid_unknown_fields=True):
     """A stopper's session as it is saved.
@@ -68,7 +70,7 @@ class StopperSession(Session):
     def dump(self) -> bytes:
         """Return the whole session as JSON."""
         self.changed = False
-        return msgspec.json.encode(StopperSaved(self._agent.state_dict(), self._ids, self._early))
+        return _encode(StopperSaved(self._agent.state_dict(), self._ids, self._early))
 
     def take(self, message: ReportMessage, notes: Notes) -> StopDecision | None:
         """Take in a report, and those it was awaited by."""

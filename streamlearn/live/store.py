@@ -10,19 +10,17 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, Self, TypeAlias
-
-import msgspec
+from typing import Any, Final, Literal, NamedTuple, Self
 
 from streamlearn.errors import ParameterError, StateError, StreamlearnError
 from streamlearn.live import schema
 from streamlearn.live.messages import Message, Position
+from streamlearn.live.places import Place, Places
+from streamlearn.live.states import States
 from streamlearn.randomness import Key
 
 Durability = Literal["full", "normal"]
 Channel = Literal["decision", "dead"]
-Place: TypeAlias = tuple[str, Position]
-"""Where a message lies: its partition and position."""
 PATIENCE: Final = 30.0
 """Seconds to wait for another process that writes to the same store."""
 
@@ -91,14 +89,17 @@ class Store:
             raise ParameterError(f"durability must be 'full' or 'normal', got {durability!r}")
         self.path = str(path)
         self._published = 0
+        self._acknowledged: dict[str, Position] = {}
         with self._mending():
             self._db = _opened(self.path)
+        self._states, self._places = States(self._db), Places(self._db)
         try:
             with self._mending():
                 schema.bring_up_to_date(self._db, self.path)  # first: another program's file is left as it is
                 self._db.execute("PRAGMA journal_mode = WAL")
                 self._db.execute(f"PRAGMA synchronous = {durability}")
                 self.run = self._named(run)
+                self._version = self._data_version()
         except BaseException:
             self._db.close()
             raise
@@ -134,11 +135,12 @@ class Store:
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield
-                self._forget_published()
+                self._forget()
                 self._db.execute("COMMIT")
             except BaseException:
                 if self._db.in_transaction:  # a full disk ends it at once
                     self._db.execute("ROLLBACK")
+                self._states.forget()
                 raise
 
     @contextlib.contextmanager
@@ -171,9 +173,16 @@ class Store:
         except sqlite3.DatabaseError as error:
             raise StateError(f"{path}: is no store of a live run ({error}); name another file") from None
 
-    @property
-    def version(self) -> int:
-        """Changes whenever another process has written to the store."""
+    def catch_up(self) -> bool:
+        """Return whether another process has written to the store since this was last asked."""
+        before, self._version = self._version, self._data_version()
+        if before == self._version:
+            return False
+        self._states.forget()
+        self._states.fold()  # or each of two that take turns would read the other's whole journal again and again
+        return True
+
+    def _data_version(self) -> int:
         return int(self._db.execute("PRAGMA data_version").fetchone()[0])
 
     # --- small facts
@@ -209,51 +218,41 @@ class Store:
     # --- where in the source
 
     def positions(self) -> dict[str, Position]:
-        """Return the last position processed, by partition."""
-        rows = self._db.execute("SELECT partition, position FROM positions").fetchall()
-        return {partition: msgspec.json.decode(position, type=Position) for partition, position in rows}
+        """Return the last position processed, by partition; of a group, the last with none left before it."""
+        return self._places.positions()
 
     def advance(self, positions: Mapping[str, Position]) -> None:
-        """Move on to later positions."""
-        rows = [(partition, msgspec.json.encode(position)) for partition, position in positions.items()]
-        self._db.executemany("INSERT OR REPLACE INTO positions VALUES (?, ?)", rows)
+        """Move on to these positions: all up to there was processed, or never will be."""
+        self._places.advance(positions)
 
-    def unacknowledged(self, messages: Iterable[Message]) -> set[Place]:
-        """Return the places of those messages that were processed and not yet acknowledged to their group."""
-        found = set()
-        for message in messages:
-            place = message.partition, message.position
-            row = (message.partition, msgspec.json.encode(message.position))
-            if self._db.execute(
-                "SELECT 1 FROM unacknowledged WHERE partition = ? AND position = ?", row
-            ).fetchone():
-                found.add(place)
-        return found
+    def processed(self, messages: Iterable[Message]) -> set[Place]:
+        """Return the places of those messages, of partitions that a group reads or has read, that were processed."""
+        return self._places.processed(messages)
 
-    def await_acknowledgement(self, places: Iterable[Place]) -> None:
-        """Remember that a group's messages were processed, until they are acknowledged."""
-        rows = [(partition, msgspec.json.encode(position)) for partition, position in places]
-        self._db.executemany("INSERT OR IGNORE INTO unacknowledged VALUES (?, ?)", rows)
+    def go_ahead(self, places: Iterable[Place]) -> None:
+        """Remember messages of a group that were processed ahead of their partition's position."""
+        self._places.go_ahead(places)
 
-    def acknowledged(self, places: Iterable[Place]) -> None:
-        """Forget messages that their group will not hand out again."""
-        rows = [(partition, msgspec.json.encode(position)) for partition, position in places]
-        self._db.executemany("DELETE FROM unacknowledged WHERE partition = ? AND position = ?", rows)
+    def acknowledged(self, positions: Mapping[str, Position]) -> None:
+        """Take note that a group has nothing left up to these positions. It is written with the next transaction.
+
+        A process that is killed before, or that is told late, leaves the positions where they were; that costs room.
+        """
+        self._acknowledged |= positions
 
     # --- agents
 
     def session(self, key: str) -> bytes | None:
         """Return the saved session of a key, None for a new one."""
-        row = self._db.execute("SELECT state FROM sessions WHERE key = ?", (key,)).fetchone()
-        return None if row is None else bytes(row[0])
+        return self._states.find(key)
 
-    def save_sessions(self, sessions: Iterable[tuple[str, bytes]]) -> None:
+    def save_sessions(self, sessions: Mapping[str, bytes]) -> None:
         """Save sessions by their keys."""
-        self._db.executemany("INSERT OR REPLACE INTO sessions VALUES (?, ?)", sessions)
+        self._states.save(sessions)
 
     def sessions(self) -> Iterator[tuple[str, bytes]]:
         """Iterate over all keys and their saved sessions, in the order of the keys."""
-        return iter(self._db.execute("SELECT key, state FROM sessions ORDER BY key"))
+        return iter(self._states)
 
     # --- what goes out
 
@@ -297,7 +296,9 @@ class Store:
             else:
                 yield True
 
-    def _forget_published(self) -> None:
+    def _forget(self) -> None:
+        """Forget what is done with: what was published, and what its group will not hand out again."""
+        self._places.catch_up(self._acknowledged)
         if self._published:
             self._db.execute("DELETE FROM outbox WHERE number <= ?", (self._published,))
 

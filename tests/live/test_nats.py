@@ -344,11 +344,11 @@ def test_a_run_outlives_its_server(server, tmp_path, monkeypatch):
     server.send([("reports.a", json.dumps(body).encode()) for body in bodies[:500]])
     thread.start()
     try:
-        livefaults.poll(lambda: running.runner.totals.counts["decisions"] > 10)
+        livefaults.poll(lambda: running.runner.summary.counts.get("decisions", 0) > 10)
         server.kill()
         server.restart()
         server.send([("reports.a", json.dumps(body).encode()) for body in bodies[500:]])
-        livefaults.poll(lambda: running.runner.totals.counts["decisions"] == 200)
+        livefaults.poll(lambda: running.runner.summary.counts.get("decisions", 0) == 200)
     finally:
         running.stop()
         thread.join(60)
@@ -374,7 +374,7 @@ def test_a_run_waits_for_its_server(server, tmp_path, monkeypatch):
     try:
         livefaults.poll(lambda: running._attempts > 1)
         server.restart()
-        livefaults.poll(lambda: running.runner.totals.counts["decisions"] == 20)
+        livefaults.poll(lambda: running.runner.summary.counts.get("decisions", 0) == 20)
     finally:
         running.stop()
         thread.join(60)

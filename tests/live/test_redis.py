@@ -12,7 +12,7 @@ import redisserver
 
 from streamlearn.errors import BrokerError, ParameterError, StreamlearnError
 from streamlearn.live import Outgoing, Pump, Runner, Sink, Source, Store, pump
-from streamlearn.live.brokers import redis
+from streamlearn.live.brokers import redis, redisentries
 
 
 @pytest.fixture
@@ -247,11 +247,11 @@ def test_a_run_outlives_its_server(server, tmp_path, monkeypatch):
     server.send("reports", [json.dumps(body) for body in bodies[:500]])
     thread.start()
     try:
-        livefaults.poll(lambda: running.runner.totals.counts["decisions"] > 10)
+        livefaults.poll(lambda: running.runner.summary.counts.get("decisions", 0) > 10)
         server.kill()
         server.restart()
         server.send("reports", [json.dumps(body) for body in bodies[500:]])
-        livefaults.poll(lambda: running.runner.totals.counts["decisions"] == 200)
+        livefaults.poll(lambda: running.runner.summary.counts.get("decisions", 0) == 200)
     finally:
         running.stop()
         thread.join(60)
@@ -319,7 +319,7 @@ def test_an_entry_deleted_before_it_was_acknowledged_comes_as_an_empty_message(s
     found = []
     livefaults.poll(lambda: found.extend(again.fetch(10, 0.01)) or found)
     assert {it.position: it.data for it in found} == {
-        redis._position(entry): data for entry, data in zip(entries, [b"0", b"", b"2"], strict=True)
+        redisentries.position_of(entry): data for entry, data in zip(entries, [b"0", b"", b"2"], strict=True)
     }
     again.close()
 
@@ -337,3 +337,146 @@ def test_a_group_says_how_many_wait_and_what_was_trimmed_before_it_was_given(ser
     with pytest.raises(StreamlearnError, match="trimmed before the group was given them"):
         source.lag()
     source.close()
+
+
+# --- a group's members that stall
+
+LABELLED = [{"key": "site 1", "event_id": f"e{i}", "x": 7 * i, "y": i % 2} for i in range(12)]
+
+
+class Member:
+    """A process of a group, whose steps a test takes one by one. Of ended events it remembers one, so that it depends
+    on the store's account of what was processed."""
+
+    def __init__(self, server, path, name):
+        self.source = started(server, ["reports"], group="g", consumer=name)
+        self.server = server
+        self.store = Store(path, run="test", durability="normal")
+        sink, dead = (redis.Sink(server.url, stream) for stream in ("decisions", "dead"))
+        self.pump = Pump(Runner(livestreams.predictor, self.store, remember=1), self.source, sink, dead)
+
+    def given(self, numbers):
+        """Fetch until it was given these entries."""
+        found = []
+        livefaults.poll(
+            lambda: found.extend(self.source.fetch(len(numbers), 0.001)) or len(found) >= len(numbers)
+        )
+        assert [json.loads(it.data)["event_id"] for it in found] == [f"e{i}" for i in numbers]
+        return found
+
+    def claimed(self, numbers):
+        """Take over what another was given, as after a long silence."""
+
+        def silent():
+            pending = self.server.client.xpending_range("reports", "g", "-", "+", 100)
+            return all(it["time_since_delivered"] > 1 for it in pending)
+
+        livefaults.poll(silent)
+        self.source.idle, before = 0.001, self.source.idle
+        self.source.start({})
+        found = self.given(numbers)
+        self.source.idle = before
+        return found
+
+    def process(self, messages):
+        self.pump._process(messages)
+
+    def finish(self, messages):
+        self.pump._publish()
+        self.pump._acknowledge(messages)
+        self.store.flush()
+
+    def whole(self, numbers, messages=None):
+        messages = messages or self.given(numbers)
+        self.process(messages)
+        self.finish(messages)
+
+
+@pytest.fixture
+def members(server, tmp_path):
+    server.send("reports", [json.dumps(body) for body in LABELLED])
+    both = [Member(server, tmp_path / "run.db", name) for name in ("one", "two")]
+    yield both
+    for member in both:
+        member.store.close()
+        member.source.close()
+
+
+def check_once(server, store, redelivered=0):
+    """Every message was processed once: sessions, ledger and decisions are those of an undisturbed run."""
+    whole = livestreams.run_whole(livestreams.predictor, livestreams.numbered(LABELLED), remember=1)
+    assert store.ledger() == whole.ledger()
+    assert list(store.sessions()) == list(whole.sessions())
+    assert store.counters() == whole.counters() | ({"redelivered": redelivered} if redelivered else {})
+    assert [it[b"data"] for it in server.read("decisions")] == [it.payload for it in whole.unpublished(100)]
+
+
+def test_a_member_that_stalls_before_it_commits_processes_nothing_that_another_did_meanwhile(server, members):
+    one, two = members
+    stalled = one.given([0, 1, 2])
+    two.whole([0, 1, 2], two.claimed([0, 1, 2]))
+    two.whole(range(3, 12))
+    one.process(stalled)
+    one.finish(stalled)
+    check_once(server, one.store, redelivered=3)
+
+
+def test_a_member_that_claims_what_its_owner_commits_and_acknowledges_meanwhile_processes_nothing(
+    server, members
+):
+    one, two = members
+    slow = one.given([0, 1, 2])
+    claimed = two.claimed([0, 1, 2])
+    one.process(slow)
+    one.finish(slow)
+    one.whole(range(3, 12))
+    two.process(claimed)
+    two.finish(claimed)
+    check_once(server, two.store, redelivered=3)
+
+
+def test_a_group_made_anew_goes_on_where_the_store_is_and_a_stream_made_anew_is_an_error(server, members):
+    one, two = members
+    one.whole(range(5))
+    server.client.xgroup_destroy("reports", "g")
+    stored = one.store.positions()
+    two.source.start(stored)
+    two.whole(range(5, 12))
+    check_once(server, two.store)
+    server.client.delete("reports")
+    with pytest.raises(StreamlearnError, match="was made anew"):
+        two.source.start(stored)
+    server.client.xadd("reports", {"data": "1"}, id="1-1")
+    server.client.xgroup_create("reports", "g", id="0")
+    with pytest.raises(StreamlearnError, match="was made anew"):
+        two.source.start(stored)
+
+
+def test_what_the_server_forgot_to_be_acknowledged_is_known(server, members):
+    """A server that was cut off from power hands out again what it gave out in its last second, or more."""
+    one, two = members
+    one.whole(range(12))
+    server.client.xgroup_setid("reports", "g", id="0")
+    two.whole(range(12))
+    check_once(server, two.store, redelivered=12)
+
+
+def test_the_position_of_a_group_stays_before_what_any_member_holds(members):
+    one, two = members
+    held = one.given([0, 1, 2])
+    two.process(two.claimed([0, 1, 2]))  # not acknowledged yet
+    two.whole(range(3, 12))
+    assert two.store.positions() == {"reports": redisentries.place_before(held[0].position)}
+    assert two.store.execute("SELECT count(*) FROM ahead").fetchone() == (12,)
+    two.finish(held)
+    assert two.store.execute("SELECT count(*) FROM ahead").fetchone() == (0,)
+    assert one.store.processed(held) == {("reports", it.position) for it in held}
+
+
+def test_a_group_removed_before_it_was_told_is_an_error(server, members):
+    one, _ = members
+    messages = one.given([0, 1])
+    one.process(messages)
+    server.client.xgroup_destroy("reports", "g")
+    with pytest.raises(StreamlearnError, match="NOGROUP; the group was removed"):
+        one.finish(messages)

@@ -219,14 +219,43 @@ def test_a_group_hands_messages_out_again_after_newer_ones(tmp_path_factory, dat
         assert one.counters()["redelivered"] == len(range(0, len(messages), 3))
 
 
-def test_what_was_acknowledged_is_no_longer_remembered():
+def test_what_a_group_processed_stays_known_in_little_room():
     runner = new_runner()
-    message = livestreams.message(7, {"key": "a", "round": 1, "bit": 0}, ordered=False)
-    runner.process([message])
-    assert runner.store.unacknowledged([message]) == {("log", (7,))}
-    with runner.store.transaction():
-        runner.store.acknowledged([("log", (7,))])
-    assert runner.store.unacknowledged([message]) == set()
+    messages = [
+        livestreams.message(i, {"key": "a", "round": i, "bit": 0}, ordered=False) for i in (1, 2, 3, 4)
+    ]
+
+    def ahead():
+        return runner.store.execute("SELECT count(*) FROM ahead").fetchone()[0]
+
+    runner.process(messages[1:3])
+    assert runner.store.processed(messages) == {("log", (2,)), ("log", (3,))}
+    assert ahead() == 2
+    for position, left in ((2, 1), (1, 1), (3, 0)):  # told late, in between: it never goes back
+        runner.store.acknowledged({"log": (position,)})
+        runner.store.flush()
+        assert ahead() == left
+        assert runner.store.processed(messages) == {("log", (i,)) for i in (1, 2, 3)}
+    assert runner.store.positions() == {"log": (3,)}
+
+
+def test_a_partition_that_a_group_has_read_may_be_read_alone_and_the_other_way_round():
+    bodies = livestreams.reports(4)
+    alone = livestreams.numbered(bodies)
+    shared = [it._replace(ordered=False) for it in alone]
+    store = Store(":memory:", run="test")
+    runner = Runner(livestreams.stopper, store)
+    runner.process(shared[2:6])
+    store.acknowledged({"log": alone[3].position})
+    runner.process(shared[7:9])
+    runner.process(alone[4:12])
+    runner.process(shared[10:])
+    runner.process([*shared[:2], *alone])  # the group had nothing left there
+    whole = livestreams.run_whole(livestreams.stopper, alone[2:])
+    assert livestreams.outcome(store) == livestreams.outcome(whole)
+    counts = store.counters()
+    assert counts.pop("redelivered") == 4 + 2 + 2 + len(bodies)
+    assert counts == whole.counters()
 
 
 # --- labels late, early, missing
@@ -481,7 +510,8 @@ def test_the_ledger_counts_what_was_asked_at_its_price():
     assert {number: count for _, number, _, count in ledger} == {
         i: sum(stop >= i for stop in stopped.values()) for i in (2, 3, 4)
     }
-    assert runner.totals.answers == {(mechanism, i, epsilon): n for mechanism, i, epsilon, n in ledger}
+    assert runner.summary.answers == {plan.digest: sum(answers for *_, answers in ledger)}
+    assert runner.summary.epsilon == max(epsilon for _, _, epsilon, _ in ledger)
 
 
 def outbox(runner):

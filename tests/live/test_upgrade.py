@@ -1,6 +1,7 @@
 """A store that an older format wrote, in the middle of its work, goes on as if nothing had happened.
 
-The files in ``data`` are dumps of stores of format 1, which knew no consumer groups. They are never made anew.
+The files in ``data`` are dumps of stores of format 1, which knew no consumer groups, and of format 2, where the stopper
+is in the middle of a group's work. They are never made anew.
 """
 
 from __future__ import annotations
@@ -27,14 +28,22 @@ def old(tmp_path, request):
     """The store of an older format, as a file."""
     path = tmp_path / "run.db"
     with contextlib.closing(sqlite3.connect(path)) as db:
-        db.executescript((DATA / f"{request.param}-format-1.sql").read_text(encoding="utf-8"))
+        db.executescript((DATA / f"{request.param}.sql").read_text(encoding="utf-8"))
     return path
 
 
-@pytest.mark.parametrize(("old", "kind"), [(kind, kind) for kind in RUNS], indirect=["old"], ids=list(RUNS))
-def test_an_older_store_goes_on(old, kind):
+@pytest.mark.parametrize(
+    ("old", "kind", "number"),
+    [
+        ("stopper-format-1", "stopper", 1),
+        ("predictor-format-1", "predictor", 1),
+        ("predictor-format-2", "predictor", 2),
+    ],
+    indirect=["old"],
+)
+def test_an_older_store_goes_on(old, kind, number):
     factory, bodies, half = RUNS[kind]
-    assert inspect(old)["format"] == 1
+    assert inspect(old)["format"] == number
     assert inspect(old)["positions"] == {"log": (half,)}
     with Store(old) as store:
         runner = Runner(factory, store)
@@ -43,11 +52,34 @@ def test_an_older_store_goes_on(old, kind):
         assert livestreams.outcome(store) == livestreams.outcome(whole)
         assert store.counters()["redelivered"] == half
         message = livestreams.message(1000, {}, ordered=False)
-        assert store.unacknowledged([message]) == set()
-    assert inspect(old)["format"] == schema.FORMAT > 1
+        assert store.processed([message]) == set()
+    assert inspect(old)["format"] == schema.FORMAT > 2
 
 
-@pytest.mark.parametrize("old", ["stopper"], indirect=True)
+@pytest.mark.parametrize("old", ["stopper-format-2"], indirect=True)
+def test_what_a_group_had_processed_is_known_and_forgotten_in_order(old):
+    """Of 14 messages 5 were acknowledged, and forgotten as format 2 did; their places differ in digits."""
+    factory, bodies, _ = RUNS["stopper"]
+    messages = [
+        livestreams.message(0, body, ordered=False)._replace(
+            partition="stream", position=(1700000000000 + i // 12, i % 12)
+        )
+        for i, body in enumerate(bodies, 1)
+    ]
+    assert inspect(old)["unacknowledged"] == 9
+    with Store(old) as store:
+        assert store.processed(messages) == {("stream", it.position) for it in messages[5:14]}
+        Runner(factory, store).process(messages[5:])
+        whole = livestreams.run_whole(factory, livestreams.numbered(bodies))
+        assert livestreams.outcome(store) == livestreams.outcome(whole)
+        assert store.counters()["redelivered"] == 9
+        store.acknowledged({"stream": messages[9].position})
+        store.flush()
+        assert store.processed(messages) == {("stream", it.position) for it in messages}
+    assert inspect(old)["unacknowledged"] == len(messages) - 10
+
+
+@pytest.mark.parametrize("old", ["stopper-format-1"], indirect=True)
 def test_a_copy_of_an_older_store_is_brought_up_to_date_and_the_file_is_not(old):
     before = old.read_bytes()
     store = Store.copied(old)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,6 +9,14 @@ from typing import Any, Final
 
 from streamlearn.errors import ParameterError, StreamlearnError
 from streamlearn.live.brokers.redisconnection import ANSWER, Server, client
+from streamlearn.live.brokers.redisentries import (
+    entry_at,
+    entry_of_begin,
+    messages_of,
+    milliseconds,
+    place_before,
+    position_of,
+)
 from streamlearn.live.messages import Message, Position
 from streamlearn.live.store import Outgoing
 
@@ -42,7 +49,8 @@ class Source:
     during a run too. A group is asked for the server's own count of what it read, once a batch.
 
     In a group every process has a name of its own and all share one store, on one machine. What a process has not
-    acknowledged is handed to it again when it comes back, or to another after ``idle`` seconds.
+    acknowledged is handed to it again when it comes back, or to another after ``idle`` seconds; where both come to
+    process it, the store knows it. A new group goes on after the store's position, where it has one.
 
     Parameters
     ----------
@@ -56,7 +64,7 @@ class Source:
         Where streams without a stored position, or a new group, start: ``"beginning"``, ``"end"``, or the id of the
         entry before.
     idle
-        Seconds; longer than a batch may take.
+        Seconds; longer than a batch takes, or work is done in vain.
 
     Raises
     ------
@@ -100,7 +108,7 @@ class Source:
         self.begin = begin
         self.idle = idle
         self.shared = group is not None
-        self._first = _first(begin)
+        self._first = entry_of_begin(begin)
         self._server = Server(url)
         self._turns = deque(self.streams)
         self._last: dict[str, str] = {}
@@ -124,7 +132,7 @@ class Source:
         for stream in self.streams:
             with self._server.asked(f"the stream {stream!r}"):
                 if self.shared:
-                    self._join(stream)
+                    self._join(stream, positions.get(stream))
                 else:
                     self._last[stream] = self._place(stream, positions.get(stream))
         self._read = {stream for stream in self.streams if stream in positions}
@@ -132,29 +140,44 @@ class Source:
         self._own = dict.fromkeys(self.streams, "0") if self.shared else {}
         self._next_claim = 0.0
 
-    def _join(self, stream: str) -> None:
+    def _join(self, stream: str, stored: Position | None) -> None:
+        """Find the group, or make it where the store's account ends."""
+        redis = self._server.client
+        if redis.exists(stream) and self._group(redis.xinfo_groups(stream)) is not None:
+            self._facts(stream, stored)
+            return
+        place = self._first if stored is None else self._place(stream, stored)
         try:
-            self._server.client.xgroup_create(stream, self.group, id=self._first, mkstream=True)
+            redis.xgroup_create(stream, self.group, id=place, mkstream=True)
         except client().exceptions.ResponseError as error:
             if not str(error).startswith("BUSYGROUP"):
                 raise
 
-    def _place(self, stream: str, stored: Position | None) -> str:
-        """Return the entry to go on after."""
+    def _group(self, groups: Iterable[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+        """Return ours of a stream's groups."""
+        return next((it for it in groups if it["name"].decode() == self.group), None)
+
+    def _facts(self, stream: str, stored: Position | None) -> tuple[Position, Mapping[str, Any]]:
+        """Return where a stream ends, and what the server says of it; refuse one that ends before what is stored."""
         redis = self._server.client
         info = redis.xinfo_stream(stream) if redis.exists(stream) else {}
-        newest = _position(info["last-generated-id"]) if info else (0, 0)
+        newest = position_of(info["last-generated-id"]) if info else (0, 0)
+        if stored is not None and newest < stored:
+            raise StreamlearnError(
+                f"stream {stream!r} ends at entry {entry_at(newest)} and was read up to {entry_at(stored)}: it was "
+                "made anew; name another store, or restore the stream"
+            )
+        return newest, info
+
+    def _place(self, stream: str, stored: Position | None) -> str:
+        """Return the entry to go on after."""
+        newest, info = self._facts(stream, stored)
         if stored is None:
             # The end is where it was when first looked for: entries that came during an outage are not passed over.
-            return self._ends.setdefault(stream, _entry(newest)) if self._first == "$" else self._first
-        place = _entry(stored)
-        if newest < stored:
-            raise StreamlearnError(
-                f"stream {stream!r} ends at entry {_entry(newest)} and was read up to {place}: it was made anew; name "
-                "another store, or restore the stream"
-            )
+            return self._ends.setdefault(stream, entry_at(newest)) if self._first == "$" else self._first
+        place, redis = entry_at(stored), self._server.client
         if newest > stored and not redis.xrange(stream, place, place):
-            left = _before(_position(info["first-entry"][0])) if info["first-entry"] else newest
+            left = place_before(position_of(info["first-entry"][0])) if info["first-entry"] else newest
             if left != stored:  # else nothing lay between, or the loss was accepted
                 raise StreamlearnError(
                     f"stream {stream!r} was read up to entry {place}, which is no longer there: entries after it may "
@@ -181,27 +204,29 @@ class Source:
 
     def _alone(self, most: int, patience: float) -> list[Message]:
         found = self._next(most)
-        if not found and self._server.client.xread(self._last, count=1, block=_milliseconds(patience)):
+        if not found and self._server.client.xread(self._last, count=1, block=milliseconds(patience)):
             found = self._next(most)
         return found
 
     def _next(self, most: int) -> list[Message]:
         share, streams = self._shares(most)
         # The entry read last is read once more: while it is there, nothing after it was trimmed.
-        places = {name: _position(self._last[name].encode()) for name in streams}
-        after = {name: _entry(_before(it) if name in self._read else it) for name, it in places.items()}
+        places = {name: position_of(self._last[name].encode()) for name in streams}
+        after = {
+            name: entry_at(place_before(it) if name in self._read else it) for name, it in places.items()
+        }
         answer = dict(self._server.client.xread(after, count=share + 1) or ())
         found: list[Message] = []
         for name in streams:
             entries = answer.get(name.encode(), [])
             if name in self._read:
-                if entries and _position(entries[0][0]) == places[name]:
+                if entries and position_of(entries[0][0]) == places[name]:
                     entries = entries[1:]
                 else:
                     self._place(name, places[name])
-            messages = _messages(name, entries[:share], ordered=True)
+            messages = messages_of(name, entries[:share], ordered=True)
             if messages:
-                self._last[name] = _entry(messages[-1].position)
+                self._last[name] = entry_at(messages[-1].position)
                 self._read.add(name)
             found += messages
         return found
@@ -223,7 +248,7 @@ class Source:
             entries = answer[0][1] if answer else []
             if entries:
                 self._own[stream] = entries[-1][0].decode()
-                return _messages(stream, entries, ordered=False)
+                return messages_of(stream, entries, ordered=False)
             del self._own[stream]
         return []
 
@@ -235,14 +260,14 @@ class Source:
         while self._claims:
             stream, after = next(iter(self._claims.items()))
             cursor, entries, deleted = self._server.client.xautoclaim(
-                stream, self.group, self.consumer, _milliseconds(self.idle), after, count=most
+                stream, self.group, self.consumer, milliseconds(self.idle), after, count=most
             )
             if cursor == b"0-0":
                 del self._claims[stream]
             else:
                 self._claims[stream] = cursor.decode()
             # Redis forgets to whom it gave an entry that was deleted since; a dead letter is to tell of it.
-            found = _messages(stream, [*entries, *((entry, None) for entry in deleted)], ordered=False)
+            found = messages_of(stream, [*entries, *((entry, None) for entry in deleted)], ordered=False)
             if found:
                 return found
         return []
@@ -250,13 +275,13 @@ class Source:
     def _new(self, most: int, patience: float) -> list[Message]:
         share, streams = self._shares(most)
         answer = self._server.client.xreadgroup(
-            self.group, self.consumer, dict.fromkeys(streams, ">"), count=share, block=_milliseconds(patience)
+            self.group, self.consumer, dict.fromkeys(streams, ">"), count=share, block=milliseconds(patience)
         )
-        found = (_messages(stream.decode(), entries, ordered=False) for stream, entries in answer or ())
+        found = (messages_of(stream.decode(), entries, ordered=False) for stream, entries in answer or ())
         return [message for messages in found for message in messages]
 
-    def acknowledge(self, messages: Sequence[Message]) -> None:
-        """Tell the group that messages were processed.
+    def acknowledge(self, messages: Sequence[Message]) -> dict[str, Position]:
+        """Tell the group that messages were processed; return up to where each stream has none that is pending.
 
         Raises
         ------
@@ -265,10 +290,20 @@ class Source:
         """
         by_stream: dict[str, list[str]] = {}
         for message in messages:
-            by_stream.setdefault(message.partition, []).append(_entry(message.position))
+            by_stream.setdefault(message.partition, []).append(entry_at(message.position))
+        done = {}
         for stream, entries in by_stream.items():
+            step = self._server.client.pipeline(transaction=True)  # one moment of the server's
+            step.xack(stream, self.group, *entries)
+            step.xinfo_groups(stream)
+            step.xpending(stream, self.group)
             with self._server.asked(f"the stream {stream!r}"):
-                self._server.client.xack(stream, self.group, *entries)
+                _, groups, pending = step.execute()
+            group = self._group(groups)
+            if group is not None:
+                given, oldest = group["last-delivered-id"], pending["min"]
+                done[stream] = place_before(position_of(oldest)) if oldest else position_of(given)
+        return done
 
     def lag(self) -> int | None:
         """Return how many entries a group has not got acknowledged. Alone: 0 if the last fetch took all, or None.
@@ -287,7 +322,7 @@ class Source:
     def _waiting(self, stream: str) -> int | None:
         redis = self._server.client
         info = redis.xinfo_stream(stream)  # before the group: its count may only grow meanwhile
-        group = next((it for it in redis.xinfo_groups(stream) if it["name"].decode() == self.group), None)
+        group = self._group(redis.xinfo_groups(stream))
         if group is None or group.get("entries-read") is None:
             return None
         removed = info["entries-added"] - info["length"]
@@ -352,48 +387,3 @@ class Sink:
     def close(self) -> None:
         """Disconnect."""
         self._server.close()
-
-
-def _first(begin: str) -> str:
-    """Return where to begin, as Redis writes it."""
-    if begin in {"beginning", "end"}:
-        return "0-0" if begin == "beginning" else "$"
-    with contextlib.suppress(ValueError):
-        return _entry(_position(begin.encode()))
-    raise ParameterError(
-        f"begin must be 'beginning', 'end' or the id of an entry, such as 1700000000000-0; got {begin!r}"
-    )
-
-
-def _position(entry: bytes) -> Position:
-    milliseconds, _, number = entry.partition(b"-")
-    return int(milliseconds), int(number or 0)
-
-
-def _entry(position: Position) -> str:
-    return f"{position[0]}-{position[1]}"
-
-
-def _before(position: Position) -> Position:
-    """Return the place just before an entry."""
-    milliseconds, number = position
-    return (milliseconds, number - 1) if number else (milliseconds - 1, 2**64 - 1)
-
-
-def _messages(stream: str, entries: Iterable[tuple[bytes, Any]], *, ordered: bool) -> list[Message]:
-    """Return entries as messages; one that holds none, or was deleted meanwhile, is an empty one."""
-    found = []
-    for entry, fields in entries:
-        held = fields or {}
-        key = held.get(b"key")
-        name = None
-        if key is not None:
-            with contextlib.suppress(UnicodeDecodeError):  # two names that are none must not become one
-                name = key.decode()
-        found.append(Message(stream, _position(entry), held.get(b"data", b""), name, ordered))
-    return found
-
-
-def _milliseconds(seconds: float) -> int:
-    """Return a time as Redis takes it; 0 would be for ever."""
-    return max(1, round(seconds * 1000))

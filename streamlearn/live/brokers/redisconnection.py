@@ -50,7 +50,8 @@ class Server:
         ) as error:
             raise BrokerError(f"Redis does not serve {what} ({type(error).__name__})") from None
         except errors.ResponseError as error:
-            code = str(error).partition(" ")[0]
+            said = str(error).rpartition(" of pipeline caused error: ")[2]  # which the client puts before it
+            code = said.partition(" ")[0]
             if code in {
                 "LOADING",
                 "MASTERDOWN",
