@@ -11,7 +11,8 @@ from streamlearn.errors import MessageError, ParameterError
 
 Position: TypeAlias = tuple[int, ...]
 """A place in a partition; later places compare greater."""
-Name = Annotated[str, msgspec.Meta(min_length=1, max_length=512)]
+MOST_LETTERS: Final = 512
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=MOST_LETTERS)]
 """A key or an event id."""
 MOST_BYTES: Final = 1_000_000
 """A longer message is refused unread."""
@@ -255,4 +256,6 @@ class Reader:
         key = read.key or message.key
         if not key:
             raise MessageError("no key: neither the message nor its broker names one")
+        if len(key) > MOST_LETTERS:  # of the broker's: the message's own was checked as it was read
+            raise MessageError(f"its broker's key is longer than {MOST_LETTERS} characters")
         return key, read

@@ -14,6 +14,8 @@ from typing import Final
 
 import msgspec
 
+from streamlearn.errors import StateError
+
 MOST_RECENT: Final = 50_000
 """Sessions in the journal, repeats included: beyond, it is folded."""
 
@@ -112,5 +114,10 @@ def _packed(sessions: Mapping[str, bytes]) -> bytes:
 
 
 def _unpacked(row: bytes) -> dict[str, bytes]:
-    common, rest = _decode(row)
+    try:
+        common, rest = _decode(row)
+    except msgspec.MsgspecError as error:
+        raise StateError(
+            f"the store's journal of sessions cannot be read: {error}; restore the store"
+        ) from None
     return {key: common + end for key, end in rest.items()}

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamlearn.cli import serving
 from streamlearn.errors import StreamlearnError
 from streamlearn.live import Outgoing
 from streamlearn.live.brokers import file, pipe
@@ -104,3 +105,7 @@ def test_a_file_takes_each_message_once_and_no_half_line(tmp_path):
         torn.write(b'{"id":"c')
     file.Sink(path).publish(messages("b", "c", "d"))
     assert path.read_bytes() == b"".join(b'{"id":"%b"}\n' % name for name in (b"a", b"b", b"c", b"d"))
+
+
+def test_a_file_recognises_again_all_that_one_batch_can_decide():
+    assert file.TAIL >= serving.MOST_BATCH

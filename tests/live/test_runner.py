@@ -518,6 +518,16 @@ def outbox(runner):
     return [it.payload for it in runner.store.unpublished(1000) if it.channel == "decision"]
 
 
+def test_a_brokers_key_is_held_to_the_length_of_any_key():
+    runner = new_runner()
+    body = {"round": 1, "bit": 0}
+    messages = [livestreams.message(i, body, key="k" * (511 + i)) for i in (1, 2)]
+    runner.process(messages)
+    assert [key for key, _ in runner.store.sessions()] == ["k" * 512]
+    (letter,) = letters(runner)
+    assert letter["reason"] == "its broker's key is longer than 512 characters"
+
+
 def test_a_round_too_far_ahead_is_not_kept():
     agent = livestreams.OnlyAsking(5000)
     runner = new_runner(lambda _: agent.clone())

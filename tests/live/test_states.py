@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from streamlearn.errors import StateError
 from streamlearn.live import Store, states
 from streamlearn.live.inspection import inspect
 
@@ -81,3 +82,18 @@ def test_what_all_sessions_begin_with_is_written_once():
     ((size,),) = store.execute("SELECT length(states) FROM recent").fetchall()
     assert size < 10_000 + 100 * 10
     assert store.session("7") == b"x" * 10_000 + b"7"
+
+
+def test_a_damaged_journal_is_said_and_nothing_of_it_is_quoted(tmp_path):
+    path = tmp_path / "run.db"
+    with Store(path) as store, store.transaction():
+        store.save_sessions({"secret": b"{}"})
+        store.execute("UPDATE recent SET states = ?", (b"{secret}",))
+    with pytest.raises(StateError, match="journal of sessions cannot be read") as caught:
+        inspect(path)
+    with Store(path) as store:
+        for look in (lambda: list(store.sessions()), lambda: store.session("a")):
+            with pytest.raises(StateError) as other:
+                look()
+            assert str(other.value) == str(caught.value)
+    assert "secret" not in str(caught.value)
