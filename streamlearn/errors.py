@@ -6,6 +6,7 @@ value, a row of a log or a sample from one is described by its place, not quoted
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 
 
@@ -66,6 +67,37 @@ class MessageError(StreamlearnError, ValueError):
 
 class BrokerError(StreamlearnError, RuntimeError):
     """A broker cannot be reached or refuses; it is worth trying again."""
+
+
+class LostError(StreamlearnError, RuntimeError):
+    """Messages of a stream are gone unread. Trying again does not help; one may go on without them.
+
+    Parameters
+    ----------
+    message
+        What is gone; the remedy is added.
+    positions
+        Where to go on, by partition: all up to there is gone or was processed. Empty for a consumer group, which goes
+        on by itself once its source is started again.
+
+    Attributes
+    ----------
+    what
+        The message without the remedy.
+
+    Examples
+    --------
+    >>> from streamlearn.errors import LostError
+    >>> LostError("reports: messages expired unread", {"reports": (17,)}).positions
+    {'reports': (17,)}
+    """
+
+    def __init__(self, message: str, positions: Mapping[str, tuple[int, ...]]) -> None:
+        super().__init__(
+            f"{message}. To go on without them, use --skip-lost (of a Pump: skip_lost=True), or name another store"
+        )
+        self.what = message
+        self.positions = dict(positions)
 
 
 class RoundError(StreamlearnError, ValueError):

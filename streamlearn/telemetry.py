@@ -15,6 +15,7 @@ LIVE_STARTED: Final = "live.started"
 LIVE_STOPPED: Final = "live.stopped"
 LIVE_BROKER_LOST: Final = "live.broker_lost"
 LIVE_BROKER_BACK: Final = "live.broker_back"
+LIVE_MESSAGES_LOST: Final = "live.messages_lost"
 
 
 def emit(event: str, **fields: Any) -> None:

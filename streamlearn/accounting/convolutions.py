@@ -1,4 +1,6 @@
-"""Laws on a grid, convolved by FFT; whatever that loses is counted, as a distance in l1 from the true law.
+"""Laws on a grid, convolved; whatever that loses is counted, as a distance in l1 from the true law.
+
+Many narrow laws are convolved term by term, all at once, and wide ones by FFT.
 
 Proof: ``agents/mirror.proof.md``, part 3.
 """
@@ -17,6 +19,10 @@ FFT = 24.0 * UNIT
 """The relative l2 error of one transform, for each doubling of its length."""
 CUT = 1e-13
 """The most mass of a law that is cut off each end at a time."""
+NARROW = 16
+"""The most cells of laws that are convolved term by term."""
+
+_BLOCK = 1 << 14  # masses worked on at once: few enough to stay near the processor
 
 
 class Law(NamedTuple):
@@ -36,26 +42,26 @@ def widened(law: Law, ratio: int) -> Law:
 
 def fold(masses: Floats) -> Law:
     """Return the convolution of all rows: a tree, whose laws grow wider and are cut where little is left."""
-    start = np.zeros(len(masses), dtype=np.int64)
-    error = 0.0
-    while len(masses) > 1:
-        odd = len(masses) % 2
-        if odd:
-            nothing = np.zeros((1, masses.shape[1]))
-            nothing[0, 0] = 1.0
-            masses, start = np.vstack([masses, nothing]), np.append(start, 0)
-        raw, lost = _convolve(masses[0::2], masses[1::2])
-        masses, cut, gone = _trim(raw)
-        start = start[0::2] + start[1::2] + cut
+    start, error = 0, 0.0
+    columns = np.ascontiguousarray(masses.T)  # many rows are worked on at once, cell by cell
+    while columns.shape[1] > 1:
+        if columns.shape[1] % 2:
+            nothing = np.zeros((len(columns), 1))
+            nothing[0] = 1.0
+            columns = np.hstack([columns, nothing])
+        half = columns.shape[1] // 2
+        raw, lost = _convolve(columns[:, :half], columns[:, half:])
+        columns, cut, gone = _trim(raw)
+        start += cut * half
         error += lost + gone
-    return Law(masses[0], int(start[0]), error)
+    return Law(columns[:, 0], start, error)
 
 
 def product(a: Law, b: Law) -> Law:
     """Return the law of the sum of two independent ones."""
-    raw, lost = _convolve(a.masses[None, :], b.masses[None, :])
+    raw, lost = _convolve(a.masses[:, None], b.masses[:, None])
     masses, cut, gone = _trim(raw)
-    return Law(masses[0], a.start + b.start + cut, a.error + b.error + lost + gone)
+    return Law(masses[:, 0], a.start + b.start + cut, a.error + b.error + lost + gone)
 
 
 def merge(laws: list[Law]) -> Law:
@@ -77,24 +83,38 @@ def power(law: Law, times: int) -> Law:
 
 
 def _convolve(a: Floats, b: Floats) -> tuple[Floats, float]:
-    """Return the convolutions row by row, and a bound on the sum of their errors in l1."""
-    width = a.shape[1] + b.shape[1] - 1
+    """Return the convolutions column by column, and a bound on the sum of their errors in l1."""
+    return _term_by_term(a, b) if max(len(a), len(b)) <= NARROW else _by_fft(a, b)
+
+
+def _term_by_term(a: Floats, b: Floats) -> tuple[Floats, float]:
+    product = np.zeros((len(a) + len(b) - 1, a.shape[1]))
+    step = _BLOCK // len(b)
+    for block in (slice(start, start + step) for start in range(0, a.shape[1], step)):
+        for place, masses in enumerate(a[:, block]):
+            product[place : place + len(b), block] += masses * b[:, block]
+    terms = min(len(a), len(b))  # of one mass
+    return product, (terms + 2) * UNIT * float(np.dot(a.sum(axis=0), b.sum(axis=0)))
+
+
+def _by_fft(a: Floats, b: Floats) -> tuple[Floats, float]:
+    width = len(a) + len(b) - 1
     size = 1 << (width - 1).bit_length()
-    product = np.fft.irfft(np.fft.rfft(a, size) * np.fft.rfft(b, size), size)[:, :width]
-    lengths = _norms(a) * b.sum(axis=1) + _norms(b) * a.sum(axis=1)
+    product = np.fft.irfft(np.fft.rfft(a, size, axis=0) * np.fft.rfft(b, size, axis=0), size, axis=0)[:width]
+    lengths = _norms(a) * b.sum(axis=0) + _norms(b) * a.sum(axis=0)
     return np.maximum(product, 0.0, out=product), 2.0 * FFT * (size.bit_length()) * math.sqrt(size) * float(
         lengths.sum()
     )
 
 
-def _norms(rows: Floats) -> Floats:
-    return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows)))
+def _norms(columns: Floats) -> Floats:
+    return np.asarray(np.sqrt(np.einsum("ij,ij->j", columns, columns)))
 
 
 def _trim(masses: Floats) -> tuple[Floats, int, float]:
     """Return the laws without far cells that hold next to nothing of any, how many went below, and the mass gone."""
-    most = masses.max(axis=0)  # its sums are above those of every row
+    most = masses.max(axis=1)  # its sums are above those of every law
     low = int(np.argmax(np.cumsum(most) > CUT))
     high = most.size - int(np.argmax(np.cumsum(most[::-1]) > CUT))
-    gone = float(masses[:, :low].sum() + masses[:, high:].sum())
-    return masses[:, low:high], low, gone * (1.0 + 1e-9)
+    gone = float(masses[:low].sum() + masses[high:].sum())
+    return masses[low:high], low, gone * (1.0 + 1e-9)

@@ -82,7 +82,8 @@ class LossDistribution:
     """
 
     def __init__(self, first: npt.ArrayLike, second: npt.ArrayLike) -> None:
-        rows = [np.asarray(side, dtype=np.float64) for side in (first, second)]
+        # By columns: many factors have few outcomes each, and numpy works through the longer axis fast.
+        rows = [np.asarray(side, dtype=np.float64, order="F") for side in (first, second)]
         if rows[0].ndim != 2 or rows[0].shape != rows[1].shape or rows[0].size == 0:
             raise ParameterError("first and second must have one shape (factors, outcomes), none of them 0")
         for side in rows:
@@ -150,8 +151,8 @@ class LossDistribution:
         never = math.fsum(
             block.times * math.log1p(-min(mass, 1.0)) if mass < 1.0 else -math.inf
             for block in self._factors
-            for mass in np.where(block.second == 0.0, block.first, 0.0).sum(axis=1).tolist()
-            if mass
+            for masses in [np.where(block.second == 0.0, block.first, 0.0).sum(axis=1)]
+            for mass in masses[masses > 0.0].tolist()
         )
         return min(1.0, max(0.0, -math.expm1(never) * (1.0 + LOSS_GUARD)))
 
@@ -191,7 +192,7 @@ class LossDistribution:
         level = check_epsilon(epsilon)
         infinite = self.certain()
         leaves = self._leaves()
-        top = math.fsum(block.times * loss for block in leaves for loss in block.losses.max(axis=1).tolist())
+        top = math.fsum(block.times * math.fsum(block.losses.max(axis=1).tolist()) for block in leaves)
         if top <= level or not leaves:
             return infinite
         return min(1.0, infinite + _finite_delta(leaves, level, cells))

@@ -12,6 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from streamlearn.accounting.moments import Levels
 from streamlearn.accounting.pld import LossDistribution
 from streamlearn.errors import ParameterError
 from streamlearn.priors.base import Floats
@@ -60,7 +61,8 @@ def build(first: float, growth: float, step: float) -> Floats:
 def thresholds(ramp: Floats | Sequence[float]) -> tuple[int, ...]:
     """Return the probabilities of a ramp out of 2^64, each to the nearest; the upper half by its distance from 1.
 
-    A ramp that is symmetric up to rounding becomes exactly symmetric.
+    A ramp that is symmetric up to rounding becomes exactly symmetric. What is nearer to 0 or 1 than to 2^-64 is moved
+    to 2^-64 from it.
 
     Parameters
     ----------
@@ -75,15 +77,15 @@ def thresholds(ramp: Floats | Sequence[float]) -> tuple[int, ...]:
     (1844674407370955264, True)
     """
     values = np.asarray(ramp, dtype=np.float64)
-    near = np.rint(np.minimum(values, 1.0 - values) * OUT_OF).astype(np.uint64)  # exact up to the last digit
+    near = np.rint(np.maximum(np.minimum(values, 1.0 - values) * OUT_OF, 1.0)).astype(
+        np.uint64
+    )  # to the last digit
     upper = values > 0.5
     if np.all(np.abs(values + values[::-1] - 1.0) <= _MIRRORED):
         half = len(values) // 2
         near[len(values) - half :], upper[len(values) - half :] = near[:half][::-1], True
         near[half : len(values) - half] = OUT_OF // 2
-    return tuple(
-        OUT_OF - level if above else level for level, above in zip(near.tolist(), upper.tolist(), strict=True)
-    )
+    return tuple(np.where(upper, _complements(near), near).tolist())
 
 
 def loss(levels: Sequence[int]) -> LossDistribution:
@@ -92,7 +94,7 @@ def loss(levels: Sequence[int]) -> LossDistribution:
     Parameters
     ----------
     levels
-        2^64·p_1..2^64·p_L; e = (0, p_1..p_L, 1).
+        2^64·p_1..2^64·p_L, each in 1..2^64 - 1; e = (0, p_1..p_L, 1).
 
     Examples
     --------
@@ -100,10 +102,16 @@ def loss(levels: Sequence[int]) -> LossDistribution:
     >>> round(ramps.loss(ramps.thresholds([0.1, 0.2, 0.5, 0.9])).enumerate(0.5), 9)
     0.407453577
     """
-    ends = (0, *levels, OUT_OF)
-    no, yes = [(OUT_OF - level) / OUT_OF for level in ends], [level / OUT_OF for level in ends]
-    laws = np.stack([no, yes], axis=1)
-    return LossDistribution(laws[:-1], laws[1:])
+    inner = np.array(levels, dtype=np.uint64)
+    laws = np.empty((2, len(inner) + 2))  # of no and of yes; each quotient is correctly rounded
+    laws[:, 0], laws[:, -1] = (1.0, 0.0), (0.0, 1.0)
+    laws[0, 1:-1], laws[1, 1:-1] = _complements(inner) / OUT_OF, inner / OUT_OF
+    return LossDistribution(laws[:, :-1].T, laws[:, 1:].T)
+
+
+def _complements(levels: Levels) -> Levels:
+    """Return 2^64 less each of some integers in 1..2^64 - 1."""
+    return np.uint64(0) - levels  # modulo 2^64
 
 
 @lru_cache(maxsize=256)
@@ -130,7 +138,8 @@ def certified_delta(levels: tuple[int, ...], epsilon: float) -> float:
     """
     forward = loss(levels)
     directions = [forward]
-    if any(low + high != OUT_OF for low, high in zip(levels, reversed(levels), strict=True)):
+    whole = np.array(levels, dtype=np.uint64)
+    if not np.array_equal(_complements(whole)[::-1], whole):
         directions.append(forward.reverse())
     if len(levels) <= ENUMERATED:
         return max(direction.enumerate(epsilon) for direction in directions)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import sys
 import threading
@@ -12,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from streamlearn.errors import BrokerError
+from streamlearn.errors import BrokerError, StateError, StreamlearnError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from streamlearn.live import Message, Pump, Sink, Source
     from streamlearn.live.messages import Position
     from streamlearn.plans import ReportingPlan
@@ -49,6 +52,36 @@ class UntilIdle:
         if messages:
             self._last = now
         return messages
+
+
+@contextlib.contextmanager
+def only_pipe(store: Path) -> Iterator[None]:
+    """Be the only process that reads a pipe into this store.
+
+    The lines of a pipe are numbered by whoever reads it: of two at once, one would take the other's for its own.
+
+    Raises
+    ------
+    StateError
+        If another process does.
+    """
+    import fcntl  # noqa: PLC0415 - POSIX only
+
+    with contextlib.ExitStack() as stack:
+        try:
+            # Not the store itself: closing it here would give up the locks that sqlite has on it.
+            lock = os.open(f"{store}-pipe", os.O_CREAT | os.O_RDWR, 0o600)
+            stack.callback(os.close, lock)
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise StateError(
+                f"{store}: another process reads a pipe into this store; wait for its end, or name another store"
+            ) from None
+        except OSError as error:
+            raise StreamlearnError(
+                f"{store}-pipe: cannot be opened ({error}); choose a writable place"
+            ) from None
+        yield
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 import typer
 
 from streamlearn.cli import app, liveruns, options
-from streamlearn.errors import ParameterError
+from streamlearn.errors import BrokerError, ParameterError
 
 if TYPE_CHECKING:
     from streamlearn.base import Agent
@@ -122,6 +122,13 @@ def serve(
     until_idle: Annotated[
         float | None, typer.Option("--until-idle", min=0.0, help="End after so many seconds of silence.")
     ] = None,
+    skip_lost: Annotated[
+        bool,
+        typer.Option(
+            "--skip-lost",
+            help="Go on without messages that the broker dropped before they were read; count that.",
+        ),
+    ] = False,
     dry_run: Annotated[
         bool,
         typer.Option(
@@ -154,16 +161,23 @@ def serve(
         raise ParameterError("--dry-run takes no message from a group; leave --group out")
     limits = {"key_field": key, "most_agents": most_agents, "most_open": most_open, "remember": remember}
     places = _Places(source, sink, dead, publish_plan, begin, group, consumer)
+    places.check()
     liveruns.configure_log(log)
     with contextlib.ExitStack() as stack:
+        if not (dry_run or store.exists()):
+            places.try_source()
         opened = _dry_sinks() if dry_run else _sinks(places)
         for each in opened.values():
             stack.callback(each.close)
         kept = stack.enter_context(_store(store, run, durability, dry_run))
+        if source == "-" and kept.path != ":memory:":
+            stack.enter_context(liveruns.only_pipe(store))
         origin = _source(places, kept, store)
         stack.callback(origin.close)
         silence = until_idle if until_idle is not None else IDLE if dry_run else None
-        job = _Job(kept, origin if silence is None else liveruns.UntilIdle(origin, silence), opened, batch)
+        if silence is not None:
+            origin = liveruns.UntilIdle(origin, silence)
+        job = _Job(kept, origin, opened, batch, skip_lost)
         job.work(choice, limits, None if dry_run else http)
 
 
@@ -178,6 +192,29 @@ class _Places(NamedTuple):
     group: str | None
     consumer: str | None
 
+    def check(self) -> None:
+        """Refuse a run that would feed itself."""
+        from streamlearn.live.brokers.loops import comes_back  # noqa: PLC0415 - keeps --help fast
+
+        for option, place in (("--sink", self.sink), ("--dead", self.dead), ("--publish-plan", self.plan)):
+            if place is not None and comes_back(place, self.source):
+                raise ParameterError(
+                    f"{option} writes to where --source reads: the run would feed itself, without end; "
+                    "name another place for one of them"
+                )
+
+    def open_source(self, begin: str) -> Source:
+        from streamlearn.live.brokers.addresses import open_source  # noqa: PLC0415 - keeps --help fast
+
+        return open_source(self.source, begin=begin, group=self.group, consumer=self.consumer)
+
+    def try_source(self) -> None:
+        """Let a source refuse before a new store is made. One that is away may refuse later; a group would be made."""
+        source = self.open_source(self.begin or "beginning")
+        with contextlib.closing(source), contextlib.suppress(BrokerError):
+            if not source.shared:
+                source.start({})
+
 
 class _Job(NamedTuple):
     """A run with all that it needs."""
@@ -186,6 +223,7 @@ class _Job(NamedTuple):
     source: Source
     sinks: Mapping[str, Sink]
     batch: int
+    skip_lost: bool
 
     def work(self, choice: Choice, limits: dict[str, Any], http: str | None) -> None:
         """Work until the source ends or a signal comes; then say what was done."""
@@ -199,7 +237,8 @@ class _Job(NamedTuple):
         else:
             factory = choice.predictor(self.store)
         runner = Runner(factory, self.store, **limits)
-        pump = Pump(runner, self.source, self.sinks["decision"], self.sinks["dead"], self.batch)
+        decided, dead = self.sinks["decision"], self.sinks["dead"]
+        pump = Pump(runner, self.source, decided, dead, self.batch, skip_lost=self.skip_lost)
         with liveruns.ending(pump) as told:
             if plan is not None and "plan" in self.sinks:
                 liveruns.announce(self.sinks["plan"], self.store.run, plan.to_json(), told)
@@ -242,8 +281,6 @@ def _standard_error() -> Sink:
 
 def _source(places: _Places, store: Store, path: Path) -> Source:
     """Open the source where the run begins, or goes on."""
-    from streamlearn.live.brokers.addresses import open_source  # noqa: PLC0415 - keeps --help fast
-
     given, kept, positions = places.begin, store.kept("begin"), store.positions()
     if positions and given not in {None, kept}:
         stored = ", ".join(f"{name} at {_place(place)}" for name, place in sorted(positions.items())[:3])
@@ -251,7 +288,7 @@ def _source(places: _Places, store: Store, path: Path) -> Source:
             f"--from is for a new run, and {path} goes on after {stored}; leave --from out, or name another store"
         )
     begin = given or (kept if positions else None) or "beginning"
-    source = open_source(places.source, begin=begin, group=places.group, consumer=places.consumer)
+    source = places.open_source(begin)
     if begin != kept:
         with store.transaction():
             store.keep("begin", begin)

@@ -35,6 +35,8 @@ def key(x: Any) -> Hashable:
         if len(x) != 1:
             return frozenset(x.items()) if all(map(_usable, x.values())) else NOTHING
         x = next(iter(x.values()))
+    if isinstance(x, np.integer | np.floating):
+        x = x.item()  # a numpy float may raise when compared with a Decimal: in any dict of both
     if type(x) not in _PLAIN and not _usable(x):
         return NOTHING
     hashable: Hashable = x

@@ -254,6 +254,10 @@ class Intervals(HypothesisClass):
         n = whole(x)
         return n is not None and 1 <= n <= self.m
 
+    def identity(self, x: Any) -> int | None:
+        """Return the whole number that ``x`` stands for, whatever its type."""
+        return whole(x)
+
     def from_plain(self, data: Any) -> VersionSpace:
         """Return the version space that ``to_plain`` wrote."""
         saved = read_plain(data, dict[str, Any], repr(self))

@@ -217,6 +217,10 @@ class SingletonClass(HypothesisClass):
         """Return whether ``x`` is an instance: a whole number in 1..m, or without a domain any hashable."""
         return self.instance(x) is not NOTHING
 
+    def identity(self, x: Any) -> Hashable:
+        """Return the instance that ``x`` stands for: a whole number where there is a domain."""
+        return self.instance(x)
+
     def from_plain(self, data: Any) -> VersionSpace:
         """Return the version space that ``to_plain`` wrote."""
         saved = read_plain(data, dict[str, Any], repr(self))

@@ -126,6 +126,10 @@ class Thresholds(HypothesisClass):
         n = whole(x)
         return n is not None and 1 <= n <= self.m
 
+    def identity(self, x: Any) -> int | None:
+        """Return the whole number that ``x`` stands for, whatever its type."""
+        return whole(x)
+
     def from_plain(self, data: Any) -> ThresholdSpace:
         """Return the version space that ``to_plain`` wrote."""
         lo, hi = read_plain(data, tuple[int, int], repr(self))

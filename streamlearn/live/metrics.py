@@ -48,6 +48,7 @@ COUNTERS: Final[dict[str, tuple[tuple[str, ...], str]]] = {
     "duplicates": (BOTH, "messages sent again by their senders, passed over"),
     "redelivered": (BOTH, "messages handed over again by the broker, passed over"),
     "dead_letters": (BOTH, "messages that could not be used"),
+    "losses": (BOTH, "gaps of messages that the broker dropped unread, passed over"),
 }
 """What a run counts: for which kind of agent, and in words."""
 

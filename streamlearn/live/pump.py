@@ -9,10 +9,11 @@ from collections.abc import Callable
 from typing import Final, NamedTuple, Self, TypeVar
 
 from streamlearn import telemetry
-from streamlearn.errors import BrokerError
+from streamlearn.errors import BrokerError, LostError
 from streamlearn.live.messages import Message
 from streamlearn.live.ports import Sink, Source
 from streamlearn.live.runner import Runner
+from streamlearn.live.sessions import Notes
 from streamlearn.randomness import Key
 
 BATCH: Final = 1_000
@@ -71,6 +72,9 @@ class Pump:
     batch
         Most messages a transaction. Nothing is fetched while a batch is at work or unpublished: that is all the
         back-pressure there is, and all the memory that messages take.
+    skip_lost
+        Go on without messages that are gone unread, where the source can tell: each time is counted as ``losses``
+        and told. Otherwise the run ends with :class:`~streamlearn.errors.LostError`.
 
     Attributes
     ----------
@@ -103,11 +107,21 @@ class Pump:
     b'{"id":"...","key":"job 1","take":true,"round":1,"event_id":null}\n'
     """
 
-    def __init__(self, runner: Runner, source: Source, sink: Sink, dead: Sink, batch: int = BATCH) -> None:
+    def __init__(
+        self,
+        runner: Runner,
+        source: Source,
+        sink: Sink,
+        dead: Sink,
+        batch: int = BATCH,
+        *,
+        skip_lost: bool = False,
+    ) -> None:
         self.runner = runner
         self.source = source
         self.sinks = {"decision": sink, "dead": dead}
         self.batch = batch
+        self.skip_lost = skip_lost
         self.running = self.connected = False
         self.lag: int | None = None
         self.started = self.last_batch = time.time()
@@ -128,8 +142,10 @@ class Pump:
 
         Raises
         ------
+        LostError
+            If messages are gone unread and are not to be skipped. What was committed stays.
         StreamlearnError
-            If the store cannot be written, or a broker refuses for good. What was committed stays.
+            If the store cannot be written, or a broker refuses for good. So too.
         """
         telemetry.emit(telemetry.LIVE_STARTED, run=self.runner.store.run, kind=self.runner.kind)
         self.running = True
@@ -146,7 +162,7 @@ class Pump:
 
     def _round(self) -> None:
         """One batch: fetch, process, publish, acknowledge."""
-        messages = self._reach(self._fetch)
+        messages = self._reach(lambda: self._spared(self._fetch))
         if not messages:
             if self.source.shared:  # what another process has committed and could not publish any more
                 self._reach(self._publish)
@@ -155,7 +171,7 @@ class Pump:
             self._process(messages)
             self._reach(self._publish)
             self._reach(lambda: self._acknowledge(messages))
-            self.lag = self._reach(self.source.lag)
+            self.lag = self._reach(lambda: self._spared(self.source.lag))
 
     def _process(self, messages: list[Message]) -> None:
         began = time.perf_counter()
@@ -172,6 +188,28 @@ class Pump:
         except BrokerError:
             self._broken = True
             raise
+
+    def _spared(self, call: Callable[[], T]) -> T | None:
+        """Ask the source; go on without what it has lost, if that was allowed."""
+        try:
+            return call()
+        except LostError as error:
+            if not self.skip_lost:
+                raise
+            self._skip(error)
+            return None
+
+    def _skip(self, error: LostError) -> None:
+        """Move on to where the source can go on, and count and tell it."""
+        notes = Notes()
+        notes.counts["losses"] = 1
+        store = self.runner.store
+        with store.transaction():
+            store.advance(error.positions)
+            store.count(notes.counts)
+        self.runner.summary = self.runner.summary.plus(notes)
+        self._broken = True  # it is started again from there
+        telemetry.emit(telemetry.LIVE_MESSAGES_LOST, reason=error.what)
 
     def _publish(self) -> None:
         store = self.runner.store

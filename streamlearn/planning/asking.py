@@ -24,17 +24,16 @@ from streamlearn.planning.delays import schedule
 from streamlearn.planning.modes import PAPER_MODE, scheme_for
 from streamlearn.planning.numbers import LEAST_BETA
 from streamlearn.planning.plan import Plan
+from streamlearn.planning.remedies import LONGEST_RAMP, search_or_refuse
 from streamlearn.planning.search import (
     ALONE,
     LEAST_EPSILON,
-    LONGEST_RAMP,
     MOST_EPSILON,
     PAPER,
     Proposal,
     Shares,
     Task,
     batch_of,
-    search,
 )
 from streamlearn.planning.shape import levels, shape
 from streamlearn.rounding import as_float
@@ -188,44 +187,67 @@ def _refuse_paper(cls: HypothesisClass, epsilon: float, delta: float, mode: obje
 _WIDEST = 16.0  # by how much the logarithm of a price is moved at most
 _MOST_RAMPS = 40  # that are tried
 _SECANTS = 8  # steps before the price is sought by halving
+_GROWTHS = (1.1, 1.5, 2.5, 5.0)  # of an ε that is tried as a remedy
 _MOST_STRETCH = 1.2  # a ramp is at most that much longer than any proposed
 _ROOM = 2e-6  # of the logarithm of the price: a ramp that much too long will do
+
+
+class _NoRampError(SizeError):
+    """A search's proposal has no ramp that is certified; what to do instead is still to be found."""
 
 
 @lru_cache(maxsize=256)
 def _candidate_plan(
     cls: HypothesisClass, epsilon: float, delta: float, mode: str, beta: float, max_delay: int
 ) -> Plan:
-    task = Task(scheme_for(cls, mode), cls.dimension, epsilon, delta, beta, max_delay)
-    _, proposal = _found(task, ALONE)
-    return _rounded(cls, task, proposal, ALONE, None)
+    def made(task: Task) -> Plan:
+        return _rounded(cls, task, search_or_refuse(task, ALONE)[1], ALONE, None)
+
+    return _or_remedy(made, Task(scheme_for(cls, mode), cls.dimension, epsilon, delta, beta, max_delay))
 
 
 @lru_cache(maxsize=256)
 def _private_plan(
     cls: HypothesisClass, epsilon: float, delta: float, mode: str, max_delay: int, split: Split
 ) -> Plan:
-    task = Task(scheme_for(cls, mode), cls.dimension, epsilon, delta, delta, max_delay)
-    shares, proposal = _found(task, PAPER if split == "paper" else None)
-    own_epsilon, own_delta, gamma = shares.epsilon * epsilon, shares.delta * delta, shares.gamma * delta
+    def made(task: Task) -> Plan:
+        shares, proposal = search_or_refuse(task, PAPER if split == "paper" else None)
+        return _rounded(cls, task, proposal, shares, _combination(task, shares))
+
+    return _or_remedy(made, Task(scheme_for(cls, mode), cls.dimension, epsilon, delta, delta, max_delay))
+
+
+def _combination(task: Task, shares: Shares) -> Combination:
+    own_epsilon, own_delta = shares.epsilon * task.epsilon, shares.delta * task.delta
+    gamma = shares.gamma * task.delta
     # A little less than what is left, so that the sums hold in doubles too.
     rule_epsilon, rule_delta = (
-        (epsilon - own_epsilon) * (1 - 1e-12),
-        (delta - own_delta - gamma) * (1 - 1e-12),
+        (task.epsilon - own_epsilon) * (1 - 1e-12),
+        (task.delta - own_delta - gamma) * (1 - 1e-12),
     )
-    head_start = smallest_delay(rule_epsilon, rule_delta, max_delay)
-    combination = Combination(own_epsilon, own_delta, gamma, rule_epsilon, rule_delta, head_start)
-    return _rounded(cls, task, proposal, shares, combination)
+    head_start = smallest_delay(rule_epsilon, rule_delta, task.max_delay)
+    return Combination(own_epsilon, own_delta, gamma, rule_epsilon, rule_delta, head_start)
 
 
-def _found(task: Task, shares: Shares | None) -> tuple[Shares, Proposal]:
-    found = search(task, shares)
-    if found is None:
-        raise SizeError(
-            f"no plan with {task.scheme.steps:,} candidates keeps (ε, δ) = ({task.epsilon:g}, {task.delta:g}) with "
-            "chances that are integers out of 2^64; take a larger ε or δ, or a smaller class"
-        )
-    return found
+def _or_remedy(made: Callable[[Task], Plan], task: Task) -> Plan:
+    """Return the plan of a task, or refuse it with a larger ε for which there is one."""
+    try:
+        return made(task)
+    except _NoRampError as error:
+        refusal = str(error)
+    for growth in _GROWTHS:
+        epsilon = math.ceil(task.epsilon * growth * 1000.0) / 1000.0
+        if epsilon <= MOST_EPSILON and _can_be_made(made, task._replace(epsilon=epsilon)):
+            raise SizeError(f"{refusal}; take an epsilon of {epsilon:g} or more")
+    raise SizeError(f"{refusal}; take a larger delta, or a smaller class")
+
+
+def _can_be_made(made: Callable[[Task], Plan], task: Task) -> bool:
+    try:
+        made(task)
+    except SizeError:
+        return False
+    return True
 
 
 def _rounded(
@@ -269,13 +291,15 @@ def _shortest(
     low, high = start - _WIDEST, start + _WIDEST
     best: tuple[Levels, float] | None = None
     last: tuple[float, float] | None = None
+    length, least = 0.0, 1.0
     for tried in range(_MOST_RAMPS):
         price = math.exp(at) / 2.0
-        if shape(proposal.first, proposal.order, price).length > _MOST_STRETCH * LONGEST_RAMP:
+        length = shape(proposal.first, proposal.order, price).length
+        if length > _MOST_STRETCH * LONGEST_RAMP:
             break  # it would not fit into memory
         ramp = levels(proposal.first, proposal.order, price)
         found = certified(ramp)
-        over = math.log(found.delta / delta)
+        over, least = math.log(found.delta / delta), min(least, found.delta)
         if over <= 0.0:
             high, best = at, (ramp, found.order)
         else:
@@ -290,8 +314,9 @@ def _shortest(
         if not low < at < high or tried > _SECANTS:
             at = (low + high) / 2.0
     if best is None:
-        raise SizeError(
-            "no ramp was found that keeps the privacy asked for; take a larger epsilon or delta, or a smaller class"
+        raise _NoRampError(
+            f"no ramp of up to {LONGEST_RAMP:,} rounds was found that keeps delta = {delta:.3g} of candidate "
+            f"replacement: the last that was tried has {length:,.0f} rounds, and the least delta of any is {least:.3g}"
         )
     return best
 

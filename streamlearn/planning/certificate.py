@@ -22,6 +22,12 @@ from streamlearn.selection import Scheme
 ALL_ORDERS: Floats = np.geomspace(0.01, 30_000.0, 160)
 """Orders of log-moments that serve any plan."""
 
+MOST_ORDER = 1e6
+"""The largest order of a log-moment that is looked at."""
+
+MOST_EXPONENT = 4e8
+"""The most of z·ε·(64 + L/2^14): up to there ``moments.SLACK`` is above the rounding of the log-moments' sums."""
+
 _UP = 1.0 + 1e-12
 
 
@@ -38,6 +44,26 @@ class Certificate(NamedTuple):
 
     delta: float
     order: float
+
+
+def most_order(epsilon: float, rounds: int) -> float:
+    """Return the largest order whose log-moments are summed well enough, at most ``MOST_ORDER``.
+
+    Parameters
+    ----------
+    epsilon
+        ε ≥ 0, of candidate replacement or more.
+    rounds
+        L, of the ramp.
+
+    Examples
+    --------
+    >>> from streamlearn.planning.certificate import most_order
+    >>> most_order(1.0, 0), round(most_order(1.0, 25_000_000))
+    (1000000.0, 251591)
+    """
+    each = epsilon * (64.0 + rounds / 2.0**14)
+    return MOST_ORDER if MOST_ORDER * each <= MOST_EXPONENT else MOST_EXPONENT / each
 
 
 def mass_apart(
@@ -124,7 +150,7 @@ def candidate_delta(
     acceptance, ramp
         g_0..g_w and p_1..p_L out of 2^64.
     orders
-        Orders to look through; any give a valid δ.
+        Orders to look through; any give a valid δ, none above :func:`most_order` is used.
 
     Examples
     --------
@@ -141,6 +167,7 @@ def candidate_delta(
     True
     """
     apart = mass_apart(scheme, alpha, acceptance, ramp)
+    orders = np.minimum(orders, most_order(epsilon, len(ramp)))
     together = sum(log_moments(scheme, eta, alpha, ramp, orders), np.zeros(len(orders)))
     rest, order = moments.best(together, orders, epsilon)
     delta = (apart + (1.0 - apart) * rest + scheme.excess_delta(eta, batch)) * _UP

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 
@@ -60,6 +61,39 @@ class Chances(Sequence[int]):
     def __iter__(self) -> Iterator[int]:
         pieces = (self._levels[start : start + _BLOCK].tolist() for start in range(0, len(self), _BLOCK))
         return itertools.chain.from_iterable(pieces)
+
+    def packed(self) -> str:
+        """Return them as base64 of eight bytes each, the lowest first.
+
+        Examples
+        --------
+        >>> from streamlearn.planning.chances import Chances
+        >>> Chances([1, 2]).packed()
+        'AQAAAAAAAAACAAAAAAAAAA=='
+        """
+        return base64.b64encode(self._levels.astype("<u8", copy=False).data).decode("ascii")
+
+    @classmethod
+    def unpacked(cls, text: str) -> Self:
+        """Return what :meth:`packed` wrote.
+
+        Parameters
+        ----------
+        text
+            The base64.
+
+        Raises
+        ------
+        ValueError
+            If it is no base64, or ends within a chance.
+
+        Examples
+        --------
+        >>> from streamlearn.planning.chances import Chances
+        >>> list(Chances.unpacked("AQAAAAAAAAACAAAAAAAAAA=="))
+        [1, 2]
+        """
+        return cls(np.frombuffer(base64.b64decode(text, validate=True), dtype="<u8"))
 
     def rise_within(self, least: int) -> bool:
         """Return whether there are some, the first at least ``least``, and none is below the one before.

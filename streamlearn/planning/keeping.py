@@ -28,20 +28,7 @@ _SLACK = 1.0 + 1e-9
 
 
 def certify(plan: Plan, hypotheses: HypothesisClass) -> None:
-    """Check that a plan keeps what it promises.
-
-    Parameters
-    ----------
-    plan
-        The plan.
-    hypotheses
-        The class that it is for.
-
-    Raises
-    ------
-    PlanError
-        If it is for another class, or some part does not keep its promise.
-    """
+    """Check that a plan keeps what it promises, as :meth:`Plan.certify` documents it."""
     check_numbers(plan)
     used = _scheme(plan, hypotheses)
     _check_fit(plan, hypotheses, used)
@@ -60,25 +47,12 @@ def certify(plan: Plan, hypotheses: HypothesisClass) -> None:
         f"the rule keeps only that at combination.rule_epsilon = {parts.rule_epsilon:g} with "
         f"combination.head_start = {parts.head_start} and max_delay = {plan.max_delay}",
     )
-    whole = certified_delta(plan, hypotheses)
+    whole = _whole_delta(own, parts, rule)
     demand(whole <= plan.delta, "delta", f"be at least {whole:.9g}, all that its parts keep", plan.delta)
 
 
 def certified_delta(plan: Plan, hypotheses: HypothesisClass) -> float:
-    """Return a δ that a plan's integers keep at its ε, computed anew; 1 where a part does not keep its promise.
-
-    Parameters
-    ----------
-    plan
-        The plan.
-    hypotheses
-        The class that it is for.
-
-    Raises
-    ------
-    PlanError
-        If the plan is for another class, or its mode cannot be used.
-    """
+    """Return a δ that a plan keeps, as :meth:`Plan.certified_delta` documents it; 1 where a part breaks its promise."""
     parts, own = plan.combination, _own_delta(plan, _scheme(plan, hypotheses))
     if parts is None:
         return own
@@ -87,7 +61,11 @@ def certified_delta(plan: Plan, hypotheses: HypothesisClass) -> float:
     rule = rule_delta(parts.head_start, parts.rule_epsilon, plan.max_delay)
     if own > parts.delta * _SLACK or rule > parts.rule_delta * _SLACK:
         return 1.0
-    # Rounded up to the next double: the sum of three is within two roundings.
+    return _whole_delta(own, parts, rule)
+
+
+def _whole_delta(own: float, parts: Combination, rule: float) -> float:
+    """Return the δ of all parts, rounded up to the next double: the sum of three is within two roundings."""
     return min(1.0, (own + parts.gamma + rule) * (1.0 + 1e-15))
 
 

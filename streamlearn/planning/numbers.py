@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from streamlearn.accounting.combining import LARGEST_DELAY
 from streamlearn.errors import PlanError
+from streamlearn.planning.certificate import MOST_EXPONENT, MOST_ORDER, most_order
 from streamlearn.planning.chances import Chances
 from streamlearn.planning.combination import Combination
 from streamlearn.rounding import OUT_OF, as_float
@@ -25,7 +26,7 @@ _REALS = {
     "epsilon": (0.0, 1e3),
     "delta": (0.0, 1.0),
     "alpha": (0.0, 700.0),
-    "order": (0.0, 1e6),
+    "order": (0.0, MOST_ORDER),
 }
 _WHOLES = {"dimension": 1, "candidates": 1, "batch": 1, "max_delay": 0}
 _SHARES = {"epsilon": 1e3, "rule_epsilon": 1e3, "delta": 1.0, "gamma": 1.0, "rule_delta": 1.0}
@@ -39,7 +40,7 @@ BOUNDS = {
     **{name: f"be a whole number in {least}..2^50" for name, least in _WHOLES.items()},
     "delays": "be whole numbers in 1..2^50, one a candidate",
     "acceptance": "rise from 0 to 2^64, in whole numbers (decimal strings in a file)",
-    "ramp": "rise within 1..2^64 - 1, in whole numbers (decimal strings in a file)",
+    "ramp": "rise within 1..2^64 - 1, in whole numbers (decimal strings, or base64 of eight bytes each, in a file)",
     "crossover": "lie in (0, 1/2], or be null",
     "cut_from": "be a whole number above candidates, or be null",
     "combination": "be a Combination (an object in a file), or null",
@@ -65,10 +66,6 @@ def check_numbers(plan: Plan) -> None:
         _check(_within(getattr(plan, name), above, most), name, getattr(plan, name))
     _check(_is_real(plan.eta) and LEAST_ETA <= plan.eta <= MOST_ETA, "eta", plan.eta)
     _check(_is_real(plan.beta) and 0.0 <= plan.beta <= 1.0, "beta", plan.beta)
-    # Beyond, the exponent's rounding would show.
-    demand(
-        plan.order * plan.epsilon <= 1e8, "order", f"be at most 1e8/ε = {1e8 / plan.epsilon:g}", plan.order
-    )
     for name, least in _WHOLES.items():
         _check(_is_whole(getattr(plan, name), least), name, getattr(plan, name))
     _check(_are_whole(plan.delays, 1, _MOST), "delays", plan.delays)
@@ -83,6 +80,14 @@ def check_numbers(plan: Plan) -> None:
         chances,
     )
     _check(_is_ramp(plan.ramp), "ramp", plan.ramp)
+    most = most_order(plan.epsilon, len(plan.ramp))
+    demand(
+        plan.order <= most,
+        "order",
+        f"be at most {MOST_EXPONENT:g}/(ε·(64 + L/2^14)) = {most:g}",
+        plan.order,
+        "beyond, the rounding of its log-moments could show",
+    )
     _check(plan.crossover is None or _within(plan.crossover, 0.0, 0.5), "crossover", plan.crossover)
     _check(plan.cut_from is None or _is_whole(plan.cut_from, plan.candidates + 1), "cut_from", plan.cut_from)
     _check_combination(plan.combination)

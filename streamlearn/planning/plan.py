@@ -246,7 +246,7 @@ class Plan:
         return Guarantee("joint", self.epsilon, self.delta, "event")
 
     def certified_delta(self, hypotheses: HypothesisClass) -> float:
-        """Return a δ that these integers keep at ε, computed anew.
+        """Return a δ that these integers keep at ε, computed anew; 1 where a part does not keep its promise.
 
         Parameters
         ----------
@@ -292,7 +292,10 @@ class Plan:
         return figures(self)
 
     def to_json(self) -> str:
-        """Return the plan as JSON text, which :meth:`from_json` reads; integers out of 2^64 are decimal strings."""
+        """Return the plan as JSON text, which :meth:`from_json` reads.
+
+        Integers out of 2^64 are decimal strings; a ramp of more than 65,536 rounds is base64 of eight bytes each.
+        """
         from streamlearn.planning.saving import to_json  # noqa: PLC0415 - as above
 
         return to_json(self)

@@ -22,7 +22,11 @@ if TYPE_CHECKING:
     from streamlearn.hypotheses.base import HypothesisClass
 
 FORMAT = "streamlearn/private-plan"
-VERSION = 1
+VERSION, PACKED_VERSION = 1, 2
+"""Of a file that lists the ramp, and of one that packs a long one."""
+
+_LISTED = 1 << 16
+"""The longest ramp that is listed: strings of millions of chances take a minute and gigabytes."""
 
 _FIELD = re.compile(r"field `([a-z_]+)`")
 _BYTE = re.compile(r"byte ([0-9]+)")
@@ -43,6 +47,8 @@ class _Combination(msgspec.Struct, forbid_unknown_fields=True):
 class _File(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """A plan as it stands in the file: integers out of 2^64 as decimal strings, since JSON numbers are doubles.
 
+    A long ramp is one string, see :meth:`Chances.packed`.
+
     A combination of null is a plan of candidate replacement alone, and it stands there; ``cut_from`` is written only
     where something was cut.
     """
@@ -61,7 +67,7 @@ class _File(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     order: float
     acceptance: list[str]
     delays: list[int]
-    ramp: list[str]
+    ramp: list[str] | str
     beta: float
     max_delay: int
     combination: _Combination | None
@@ -77,52 +83,37 @@ class _Header(msgspec.Struct):
 
 
 def to_json(plan: Plan) -> str:
-    """Return a plan as JSON text.
-
-    Parameters
-    ----------
-    plan
-        The plan.
-    """
+    """Return a plan as JSON text, as :meth:`Plan.to_json` documents it."""
     fields = {field.name: getattr(plan, field.name) for field in dataclasses.fields(plan)}
-    fields |= {name: [str(level) for level in fields[name]] for name in ("acceptance", "ramp")}
+    fields["acceptance"] = [str(level) for level in plan.acceptance]
+    packed = len(plan.ramp) > _LISTED
+    fields["ramp"] = _chances(plan.ramp).packed() if packed else [str(level) for level in plan.ramp]
     fields["delays"] = list(plan.delays)
     if plan.combination is not None:
         fields["combination"] = _Combination(**dataclasses.asdict(plan.combination))
-    return msgspec.json.encode(_File(FORMAT, VERSION, **fields)).decode()
+    return msgspec.json.encode(_File(FORMAT, PACKED_VERSION if packed else VERSION, **fields)).decode()
+
+
+def _chances(ramp: Chances | tuple[int, ...]) -> Chances:
+    return ramp if isinstance(ramp, Chances) else Chances(ramp)
 
 
 def from_json(text: str | bytes, hypotheses: HypothesisClass) -> Plan:
-    """Return the plan that :func:`to_json` wrote, certified anew.
-
-    Parameters
-    ----------
-    text
-        The JSON.
-    hypotheses
-        The class that the plan is for.
-
-    Raises
-    ------
-    PlanError
-        As :meth:`Plan.from_json`.
-    """
+    """Return the plan that JSON text holds, as :meth:`Plan.from_json` documents it."""
     header = _decode(text, _Header)
     if header.format != FORMAT:
         raise PlanError(
             f"not a private plan: format is {header.format!r}, and {FORMAT!r} is read here; give a plan's own JSON"
         )
-    if header.version != VERSION:
+    if header.version not in (VERSION, PACKED_VERSION):
         raise PlanError(
-            f"plan version {header.version} is not {VERSION}, the one read here; upgrade streamlearn"
+            f"plan version {header.version} is not {VERSION} or {PACKED_VERSION}, those read here; upgrade streamlearn"
         )
     file = _decode(text, _File)
     fields = msgspec.structs.asdict(file)
     del fields["format"], fields["version"]
     fields["acceptance"] = _integers("acceptance", file.acceptance)
-    ramp = _integers("ramp", file.ramp)
-    demand(max(ramp, default=0) < OUT_OF, "ramp", BOUNDS["ramp"], ramp)
-    fields["ramp"] = Chances(ramp)
+    fields["ramp"] = _ramp(file.ramp)
     fields["delays"] = tuple(file.delays)
     if file.combination is not None:
         fields["combination"] = Combination(**msgspec.structs.asdict(file.combination))
@@ -133,20 +124,7 @@ def from_json(text: str | bytes, hypotheses: HypothesisClass) -> Plan:
 
 
 def load(path: str | Path, hypotheses: HypothesisClass) -> Plan:
-    """Return the plan that a file holds, certified anew.
-
-    Parameters
-    ----------
-    path
-        The file.
-    hypotheses
-        The class that the plan is for.
-
-    Raises
-    ------
-    PlanError
-        As :meth:`Plan.load`.
-    """
+    """Return the plan that a file holds, as :meth:`Plan.load` documents it."""
     try:
         text = Path(path).read_bytes()
     except (OSError, ValueError) as error:
@@ -157,6 +135,17 @@ def load(path: str | Path, hypotheses: HypothesisClass) -> Plan:
         return from_json(text, hypotheses)
     except PlanError as error:
         raise PlanError(f"plan {path!s}: {error}") from None
+
+
+def _ramp(written: list[str] | str) -> Chances:
+    if isinstance(written, str):
+        try:
+            return Chances.unpacked(written)
+        except ValueError:
+            demand(False, "ramp", BOUNDS["ramp"], written[:40])
+    ramp = _integers("ramp", list(written))
+    demand(max(ramp, default=0) < OUT_OF, "ramp", BOUNDS["ramp"], ramp)
+    return Chances(ramp)
 
 
 def _integers(name: str, texts: list[str]) -> tuple[int, ...]:

@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 
 from streamlearn.accounting import moments
-from streamlearn.errors import SizeError
 from streamlearn.planning.shape import shape
 from streamlearn.selection import Scheme
 from streamlearn.selection.exponential import LEAST_ETA
@@ -22,12 +21,15 @@ from streamlearn.selection.exponential import LEAST_ETA
 LEAST_EPSILON, MOST_EPSILON = 1e-3, 20.0
 """The levels that are searched for."""
 
-LONGEST_RAMP = 25_000_000
-"""The most rounds of a ramp that a plan lists."""
+LEAST_CHANCE = 2.0**-60
+"""The least chance of what is apart."""
+
+UNITS = 30.0
+"""The most of an order for each unit out of 2^64 of the first chance."""
 
 _FORBIDDEN = 1e300
-_UNITS = 30.0  # an order for each unit of the first chance
-_REMEDIES = 6  # that are tried
+_STARTS = ((0.1, 0.0), (0.4, 3.0))
+"""Parts of δ for the ends of the ramps and for the acceptances, and ln of candidate replacement's over the rule's."""
 _LEAST_PRICE, _MOST_PRICE = -5.0, 30.0  # logarithms
 _PRICE = 8.0  # where the price is sought first
 _SECANTS = 10  # steps before the root is sought by halving
@@ -139,8 +141,7 @@ def propose(
     if left <= 0.0:
         return None
     p, b = first * delta / n, apart * delta / n
-    # From p on chances rise by whole units: one of p/2^-64 must not be a loss that the order makes much of.
-    if not 2.0**-60 <= b < 0.4 or not max(2.0**-60, order / _UNITS * 2.0**-64) <= p < 0.4:
+    if not LEAST_CHANCE <= b < 0.4 or not least_first(order) <= p < 0.4:
         return None
     allowed = float(moments.allowance(order, shares.epsilon * task.epsilon, left))
     if allowed <= 0.0:
@@ -162,6 +163,11 @@ def propose(
         )
 
     return _priced(parts, near)
+
+
+def least_first(order: float) -> float:
+    """Return the least p_1: from it on chances rise by whole units, and none may be a loss the order makes much of."""
+    return max(LEAST_CHANCE, order / UNITS * 2.0**-64)
 
 
 def _priced(parts: Callable[[float], tuple[float, Proposal]], at: float) -> Proposal | None:
@@ -193,7 +199,7 @@ def _priced(parts: Callable[[float], tuple[float, Proposal]], at: float) -> Prop
 
 
 def search(task: Task, shares: Shares | None = None) -> tuple[Shares, Proposal] | None:
-    """Return the best split and parameters found, or None where nothing keeps the privacy asked for.
+    """Return the best split and parameters found, however long their ramp; None where nothing keeps the privacy.
 
     Parameters
     ----------
@@ -201,20 +207,7 @@ def search(task: Task, shares: Shares | None = None) -> tuple[Shares, Proposal] 
         What is searched for.
     shares
         The split; None to find that with the fewest expected mistakes.
-
-    Raises
-    ------
-    SizeError
-        If the ramp would be longer than ``LONGEST_RAMP``.
     """
-    found = _searched(task, shares)
-    if found is not None and _length(found[1]) > LONGEST_RAMP:
-        _refuse_length(task, shares, _length(found[1]))
-    return found
-
-
-def _searched(task: Task, shares: Shares | None) -> tuple[Shares, Proposal] | None:
-    """Return the best split and parameters found, however long their ramp."""
     from scipy.optimize import minimize  # noqa: PLC0415 - keeps the import of streamlearn fast
 
     stable = task.scheme.excess_delta(1.0, 2) > 0.0
@@ -236,13 +229,14 @@ def _searched(task: Task, shares: Shares | None) -> tuple[Shares, Proposal] | No
         near = math.log(found.price)  # the next point is not far
         return math.log(found.bound if shares == ALONE else total(task, split, found.bound))
 
-    part = (shares or PAPER).epsilon
-    level = (shares or PAPER).delta * task.delta
-    start = [math.log(1.4 * math.log(1.0 / level) / (part * task.epsilon)), math.log(0.1), math.log(0.1)]
-    if stable:
-        start += [math.log(0.1)]
-    if shares is None:
-        start += [0.6, 0.0, -2.0]
+    order = usual_order(task, shares)
+    starts = [
+        [math.log(order), math.log(apart), math.log(apart)]
+        + ([math.log(0.1)] if stable else [])
+        + ([0.6, weight, -2.0] if shares is None else [])
+        for apart, weight in _STARTS
+    ]
+    start = min(starts, key=lambda point: read(point)[1] is None)  # the first that is allowed
     best = start
     for exact, most in ((1e-4, 250), (3e-5, 120)):  # anew from where it stopped, along the axes again
         options = {"xtol": 0.03, "ftol": exact, "maxfev": most}
@@ -251,24 +245,27 @@ def _searched(task: Task, shares: Shares | None) -> tuple[Shares, Proposal] | No
     return None if found is None else (split, found)
 
 
-def _length(found: Proposal) -> float:
+def length(found: Proposal) -> float:
+    """Return about the rounds of the ramp of a proposal.
+
+    Parameters
+    ----------
+    found
+        The proposal.
+    """
     return shape(found.first, found.order, found.price / 2.0).length
 
 
-def _refuse_length(task: Task, shares: Shares | None, length: float) -> None:
-    """Refuse a ramp that would take minutes to work out, with an ε that was tried; its length is about like 1/ε²."""
-    enough = task.epsilon * math.sqrt(length / LONGEST_RAMP)
-    for _ in range(_REMEDIES):
-        enough = math.ceil(enough * 1050.0) / 1000.0
-        found = _searched(task._replace(epsilon=min(enough, MOST_EPSILON)), shares)
-        if found is not None:
-            if _length(found[1]) <= LONGEST_RAMP:
-                break
-            enough *= math.sqrt(_length(found[1]) / LONGEST_RAMP)
-    raise SizeError(
-        f"epsilon = {task.epsilon:g} needs a ramp of about {length:.2g} rounds, and a plan lists at most "
-        f"{LONGEST_RAMP:,}; take an epsilon of {enough:g} or more"
-    )
+def usual_order(task: Task, shares: Shares | None) -> float:
+    """Return about the order that will certify a plan.
+
+    Parameters
+    ----------
+    task, shares
+        As in :func:`search`.
+    """
+    usual = shares or PAPER
+    return 1.4 * math.log(1.0 / (usual.delta * task.delta)) / (usual.epsilon * task.epsilon)
 
 
 def total(task: Task, shares: Shares, bound: float) -> float:

@@ -16,6 +16,7 @@ from streamlearn.hypotheses.parameters import check_cells
 from streamlearn.priors.base import Floats
 from streamlearn.selection.base import Candidate, Scheme, Selector, range_moment
 from streamlearn.selection.exponential import check_eta
+from streamlearn.selection.tables import table_of
 
 _LEAST_INSTANCES = 1 << 9  # counted for each hypothesis, so that at most 65,536 are weighed
 
@@ -36,7 +37,7 @@ class CountingScheme(Scheme):
 
     def __init__(self, cls: HypothesisClass) -> None:
         # A class that numbers its hypotheses needs no table, and knows instances that a table would not hold.
-        self.hypotheses: EnumeratedClass = cls if isinstance(cls, EnumeratedClass) else cls.as_finite()
+        self.hypotheses: EnumeratedClass = cls if isinstance(cls, EnumeratedClass) else table_of(cls)
         check_cells(self.hypotheses.size, _LEAST_INSTANCES, cls.digest)
         self.steps = self.hypotheses.size - 1
 

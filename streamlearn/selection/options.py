@@ -14,13 +14,13 @@ import numpy as np
 from streamlearn.errors import SizeError, StateError
 from streamlearn.hypotheses.base import HypothesisClass, VersionSpace
 from streamlearn.hypotheses.enumerated import EnumeratedClass
-from streamlearn.hypotheses.instances import key
 from streamlearn.hypotheses.options import Covering, Options
 from streamlearn.priors.base import Floats
 from streamlearn.randomness import Key
 from streamlearn.selection.arguments import check_batch, check_level
 from streamlearn.selection.base import Mistake, Scheme, Selector, range_moment
 from streamlearn.selection.exponential import REST, base, check_eta, draw, log_base
+from streamlearn.selection.tables import table_of
 
 NONE_OF_THEM = object()
 """What a stable selection may draw: then the candidate stays."""
@@ -101,7 +101,8 @@ class OptionsScheme(Scheme):
 
     def start(self, eta: float, K: int) -> OptionsSelector:  # noqa: N803
         """Return a run before its first batch."""
-        return OptionsSelector([self.hypotheses.version_space()], self.steps, base(eta), check_batch(K))
+        spaces = [self.hypotheses.version_space()]
+        return OptionsSelector(self.hypotheses, spaces, self.steps, base(eta), check_batch(K))
 
     def from_plain(self, data: Any, eta: float, K: int) -> OptionsSelector:  # noqa: N803
         """Return the run that ``to_plain`` wrote."""
@@ -110,7 +111,7 @@ class OptionsScheme(Scheme):
                 "malformed candidate selection in a saved state; give what state_dict() returned"
             )
         spaces = [self.hypotheses.from_plain(entry) for entry in data]
-        return OptionsSelector(spaces, self.steps, base(eta), check_batch(K))
+        return OptionsSelector(self.hypotheses, spaces, self.steps, base(eta), check_batch(K))
 
 
 class OptionsSelector(Selector):
@@ -118,6 +119,8 @@ class OptionsSelector(Selector):
 
     Parameters
     ----------
+    hypotheses
+        The class, which tells instances apart.
     spaces
         The version spaces so far; the candidates are their standard optimal answers.
     steps
@@ -140,7 +143,10 @@ class OptionsSelector(Selector):
     (True, True)
     """
 
-    def __init__(self, spaces: list[VersionSpace], steps: int, num: int, batch: int) -> None:
+    def __init__(
+        self, hypotheses: HypothesisClass, spaces: Sequence[VersionSpace], steps: int, num: int, batch: int
+    ) -> None:
+        self._hypotheses = hypotheses
         self.steps = steps
         self.batch = batch
         self._num = num
@@ -159,13 +165,13 @@ class OptionsSelector(Selector):
 
     def scores(self, batch: Sequence[Mistake]) -> dict[Hashable, int]:
         """Return how many mistakes support each option that any supports, by the option's place."""
-        return _scores(self._spaces[-1].options(), batch)
+        return _scores(self._hypotheses, self._spaces[-1].options(), batch)
 
     def advance(self, batch: Sequence[Mistake], key: Key) -> None:
         """Take an option that many of the mistakes support."""
         self._check(batch)
         options = self._spaces[-1].options()
-        scores = _scores(options, batch)
+        scores = _scores(self._hypotheses, options, batch)
         if options.count is None:
             scores = {NONE_OF_THEM: _bar(self.batch), **scores}
         rest = 0 if options.count is None else options.count - len(scores)
@@ -185,7 +191,7 @@ def _table(cls: HypothesisClass, error: SizeError) -> EnumeratedClass:
     """Return a class as a table; where that is impossible or no help, raise the error, which says what would help."""
     if not isinstance(cls, EnumeratedClass):
         try:
-            return cls.as_finite()
+            return table_of(cls)
         except SizeError:
             pass
     raise error
@@ -196,14 +202,17 @@ def _bar(batch: int) -> int:
     return -(-batch // 2)
 
 
-def _scores(options: Options, batch: Sequence[Mistake]) -> dict[Hashable, int]:
+def _scores(cls: HypothesisClass, options: Options, batch: Sequence[Mistake]) -> dict[Hashable, int]:
+    """Return the support of each option, worked out once for each identity: what the class tells apart, and no more."""
     scores: dict[Hashable, int] = {}
     known: dict[Hashable, tuple[Hashable, ...]] = {}
-    for mistake in batch:
-        example = (key(mistake.x), mistake.y)
+    for _, x, y in batch:
+        if not cls.knows(x):
+            continue  # an unknown instance supports nothing
+        example = (cls.identity(x), y)
         places = known.get(example)
         if places is None:
-            places = known[example] = tuple(options.supported(mistake.x, mistake.y))
+            places = known[example] = tuple(options.supported(x, y))
         for place in places:
             scores[place] = scores.get(place, 0) + 1
     return scores

@@ -153,6 +153,7 @@ def server_counts(pump):
             "duplicates",
             "redelivered",
             "dead_letters",
+            "losses",
         )
     }
 

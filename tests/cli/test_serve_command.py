@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
 
+import kafkaserver
 import livefaults
 import livestreams
+import natsserver
 import pytest
+import redisserver
 
 SECRET = "0.73519"  # noqa: S105 - somebody's value, that must not come out anywhere
 PRIORS = "0.01; 4*uniform(0,1)"
@@ -203,6 +207,129 @@ def test_a_users_mistake_is_one_line(tmp_path, arguments, complaint):
     assert err.count("\n") == 1
     assert complaint in err
     assert "open-sesame" not in err
+
+
+@pytest.mark.parametrize(
+    ("option", "source", "place"),
+    [
+        ("--sink", "file:log", "file:./log"),
+        ("--dead", "nats://127.0.0.1:1/jobs.>", "nats://localhost:1/jobs.dead"),
+        ("--publish-plan", "redis://:open-sesame@h:1/0/a,b", "redis://:open-sesame@h:1/0/b"),
+    ],
+)
+def test_a_run_that_would_feed_itself_is_refused(tmp_path, option, source, place):
+    (tmp_path / "log").write_bytes(lines(BODIES))
+    _, err = serve(
+        tmp_path, PRIORS, "--store", "run.db", "--log", "off", "--source", source, option, place, code=1
+    )
+    assert err.startswith(f"error: {option} writes to where --source reads")
+    assert "open-sesame" not in err
+    assert {path.name for path in tmp_path.iterdir()} == {"log"}
+
+
+def test_a_file_that_is_standard_input_and_output_is_refused(tmp_path):
+    log = tmp_path / "log"
+    log.write_bytes(lines(BODIES))
+    for streams in (("--sink", "file:log"), ()):
+        with (
+            log.open("rb") as reader,
+            log.open("ab") as writer,
+            start(
+                tmp_path, PRIORS, "--store", "run.db", *streams,
+                stdin=reader, stdout=writer, stderr=subprocess.PIPE,
+            ) as process,
+        ):  # fmt: skip
+            _, err = process.communicate(timeout=60)
+        assert process.returncode == 1
+        assert b"--sink writes to where --source reads" in err
+    assert log.read_bytes() == lines(BODIES)
+
+
+def test_a_beginning_that_is_refused_leaves_no_store(tmp_path):
+    log = tmp_path / "log"
+    log.write_bytes(lines(BODIES))
+    command = (PRIORS, "--store", "run.db", "--log", "off", "--until-idle", "0.1", "--source")
+    for begin, complaint in (("7", "no line begins at byte 7"), ("1e9", "begin must be"), ("999999", "has")):
+        _, err = serve(tmp_path, *command, f"file:{log}", "--from", begin, code=1)
+        assert complaint in err
+    serve(tmp_path, *command, "-", "--from", "end", code=1)
+    serve(tmp_path, *command, "file:nowhere", code=1)
+    assert {path.name for path in tmp_path.iterdir()} == {"log"}
+    serve(tmp_path, *command, f"file:{log}", "--from", "end")
+    assert (tmp_path / "run.db").exists()
+
+
+@pytest.mark.parametrize("broker", ["nats", "kafka"])
+def test_a_beginning_that_a_broker_refuses_leaves_no_store(tmp_path, broker):
+    with contextlib.ExitStack() as stack:
+        if broker == "nats":
+            server = stack.enter_context(natsserver.NatsServer(tmp_path / "nats"))
+            server.create("events", "reports")
+            source = f"{server.url}/reports"
+        else:
+            server = stack.enter_context(kafkaserver.KafkaServer())
+            server.create("reports")
+            source = f"kafka://{server.servers}/reports"
+        command = (PRIORS, "--store", "run.db", "--log", "off", "--until-idle", "0", "--source", source)
+        _, err = serve(tmp_path, *command, "--from", "17", code=1)
+        assert "is to begin at" in err
+        assert not list(tmp_path.glob("run.db*"))
+        serve(tmp_path, *command)
+        assert list(tmp_path.glob("run.db"))
+
+
+def test_messages_that_are_gone_stop_a_run_unless_it_may_skip_them(tmp_path, run):
+    with redisserver.RedisServer(tmp_path / "redis") as server:
+        entries = server.send("reports", [json.dumps(body) for body in BODIES[:20]])
+        command = (
+            PRIORS, "--store", "run.db", "--run", "test", "--source", f"{server.url}/reports",
+            "--until-idle", "0", "--log", "json",
+        )  # fmt: skip
+        serve(tmp_path, *command)
+        server.send("reports", [json.dumps(body) for body in BODIES[20:]])
+        server.client.xtrim("reports", maxlen=len(BODIES) - 30, approximate=False)
+        _, err = serve(tmp_path, *command, code=1)
+        assert "trimmed unread. To go on without them, use --skip-lost" in err
+        out, err = serve(tmp_path, *command, "--skip-lost")
+        _, again = serve(tmp_path, *command)
+    (told,) = (json.loads(line)["reason"] for line in err.splitlines() if '"live.messages_lost"' in line)
+    assert told.startswith(
+        f"stream 'reports' was read up to entry {entries[-1].decode()}, which is no longer there"
+    )
+    assert told.endswith("trimmed unread")
+    assert "1 losses" in err
+    assert "1 losses" in again
+    read = livestreams.numbered(BODIES)
+    left = livestreams.run_whole(livestreams.stopper, read[:20] + read[30:])
+    counters = json.loads(run("inspect", "run.db", "--json").stdout)["counters"]
+    assert counters == left.counters() | {"losses": 1}
+    first = livestreams.run_whole(livestreams.stopper, read[:20]).unpublished(99)
+    assert out.splitlines() == [it.payload for it in left.unpublished(99)][len(first) :]
+
+
+def test_two_pipes_at_once_want_two_stores(tmp_path):
+    command = (PRIORS, "--store", "run.db", "--run", "test", "--log", "off")
+    with start(
+        tmp_path, *command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as first:
+        first.stdin.write(lines(BODIES[:100]))
+        first.stdin.flush()
+        early = livestreams.run_whole(livestreams.stopper, livestreams.numbered(BODIES[:100])).unpublished(99)
+        out = [first.stdout.readline().strip() for _ in early]
+        second, err = serve(tmp_path, *command, sent=lines(BODIES[100:]), code=1)
+        assert second == b""
+        assert "run.db: another process reads a pipe into this store" in err
+        serve(tmp_path, PRIORS, "--store", "other.db", sent=lines(BODIES[:10]))
+        serve(tmp_path, *command, "--source", "file:/dev/null", "--until-idle", "0")
+        rest, _ = first.communicate(lines(BODIES[100:]), timeout=60)
+    assert out + rest.splitlines() == whole()
+    telling = (*command[:-1], "json")
+    with start(tmp_path, *telling, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as first:
+        assert b"live.started" in first.stderr.readline()
+        serve(tmp_path, *command, sent=b"", code=1)
+        first.kill()  # and the store is free again
+        first.communicate()
+    serve(tmp_path, *command, sent=lines(BODIES))
 
 
 def test_other_agents_and_other_files_are_refused(tmp_path):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from streamlearn.errors import ParameterError
 from streamlearn.live.brokers.addresses import open_sink, open_source
+from streamlearn.live.brokers.loops import comes_back
 
 
 @pytest.mark.parametrize(
@@ -52,3 +55,39 @@ def test_a_sink_is_one_place_and_groups_are_for_redis():
         open_sink("nats://127.0.0.1:4222/a,b")
     with pytest.raises(ParameterError, match="group and consumer are for redis"):
         open_source("nats://127.0.0.1:4222/a", group="g", consumer="c")
+
+
+@pytest.mark.parametrize(
+    ("sink", "source", "loops"),
+    [
+        ("nats://127.0.0.1:4222/jobs.dead", "nats://u:p@localhost:4222/jobs.>", True),
+        ("nats://127.0.0.1:4222/jobs.dead", "nats://127.0.0.1:4222/jobs.*,others", True),
+        ("nats://127.0.0.1:4222/jobs.dead.old", "nats://127.0.0.1:4222/jobs.*", False),
+        ("nats://127.0.0.1:4222/dead", "nats://127.0.0.1:4222/jobs.>", False),
+        ("nats://a:4222,b:4222/jobs", "nats://b:4222,c:4222/jobs", True),
+        ("nats://127.0.0.1:4223/jobs", "nats://127.0.0.1:4222/jobs", False),
+        ("redis://h:1/0/a", "redis://:open-sesame@H:1/00/b,a", True),
+        ("redis://h:1/1/a", "redis://h:1/0/a", False),
+        ("redis://h:1/0/c", "redis://h:1/0/b,a", False),
+        ("kafka://h:1,i:2/a", "kafka://i:2/b,a", True),
+        ("kafka://h:1/c", "kafka://h:1/b,a", False),
+        ("kafka://h:1/jobs.a", "kafka://h:1/jobs.*", False),
+        ("nats://h:1/a", "kafka://h:1/a", False),
+        ("file:a", "kafka://h:1/a", False),
+        ("file:a", "file:./b/../a", True),
+        ("file:there", "file:link", True),
+        ("file:there", "file:hard", True),
+        ("file:there", "file:a", False),
+        ("file:missing", "file:dangling", True),
+        ("file:fifo", "file:fifo", False),
+    ],
+)
+def test_what_would_come_back_is_seen(sink, source, loops, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "b").mkdir()
+    (tmp_path / "there").touch()
+    (tmp_path / "link").symlink_to("there")
+    (tmp_path / "hard").hardlink_to("there")
+    (tmp_path / "dangling").symlink_to("missing")
+    os.mkfifo("fifo")
+    assert comes_back(sink, source) is loops

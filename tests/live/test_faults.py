@@ -1,8 +1,10 @@
-"""Two hundred kills a broker, senders that repeat and shuffle: the same decisions, states and ledgers, exactly."""
+"""Two hundred kills a broker, cut connections, senders that repeat, shuffle and are late: all the same, exactly."""
 
 from __future__ import annotations
 
+import itertools
 import json
+from collections import defaultdict
 
 import kafkaserver
 import livefaults
@@ -15,9 +17,11 @@ import redisserver
 from streamlearn.live import Store
 
 KILLS = 200
+LATE = 50
+"""Lives after which each of two parts of the stream comes."""
 SENT = {
-    "stopper": livestreams.reports(300, seed=4),
-    "predictor": livestreams.examples(4, 200, seed=4),
+    "stopper": livestreams.reports(400, seed=4),
+    "predictor": livestreams.examples(4, 250, seed=4),
 }
 
 
@@ -36,8 +40,9 @@ def agents(store):
     return [(key, msgspec.json.decode(state)["agent"]) for key, state in store.sessions()]
 
 
-def troubled(kind):
-    return livefaults.troubled(SENT[kind], shuffle=kind == "stopper")
+def sent(kind):
+    """What a careless sender sends: at once, and in two parts much later."""
+    return livefaults.parted(livefaults.troubled(SENT[kind], shuffle=kind == "stopper"), kind)
 
 
 def check(kind, path, payloads, *, twice, ordered=True):
@@ -54,14 +59,35 @@ def check(kind, path, payloads, *, twice, ordered=True):
         assert store.unpublished(10) == []
         assert "dead_letters" not in store.counters()
         if ordered:
-            assert store.counters() == whole_run(kind, troubled(kind)).counters()
+            assert store.counters() == whole_run(kind, list(itertools.chain(*sent(kind)))).counters()
     assert sorted(set(published)) == decisions
     if not twice:
         assert len(published) == len(decisions)
+    check_tried(livefaults.tried(path), dict(decisions))
 
 
-def killed(tmp_path, kind, server_url, source, **troubles):
-    """Kill a run on one broker again and again; its decisions and dead letters go to places of these names."""
+def check_tried(tried, decisions):
+    """Whatever was ever published under an id, known to the broker or not, is the undisturbed run's decision."""
+    payloads = defaultdict(set)
+    for name, payload in tried:
+        payloads[name].add(payload)
+    assert payloads == {name: {payload} for name, payload in decisions.items()}
+    assert len(tried) > len(decisions)  # some were published again
+
+
+def killed(tmp_path, kind, server_url, source, send, troubles=lambda _: None, options=None):
+    """Kill a run on one broker again and again; its decisions and dead letters go to places of these names.
+
+    ``send`` writes messages to the source: some before the run, and some that were withheld while it is at work.
+    """
+    first, *late = ([json.dumps(body).encode() for body in part] for part in sent(kind))
+    send(first)
+
+    def between(number):
+        troubles(number)
+        if number >= LATE * (3 - len(late)) and late:
+            send(late.pop(0))
+
     livefaults.survive(
         kind,
         store=str(tmp_path / "run.db"),
@@ -69,60 +95,79 @@ def killed(tmp_path, kind, server_url, source, **troubles):
         sink=f"{server_url}decisions",
         dead=f"{server_url}dead",
         kills=KILLS,
-        **troubles,
+        between=between,
+        options=options,
     )
+    assert not late
 
 
-def records(kind):
-    return [json.dumps(body).encode() for body in troubled(kind)]
-
-
-def restarting(server):
-    """Kill the broker itself, and start it again on its data, while a life is at work."""
+def troubling(server, cable=None):
+    """Kill the broker itself, and start it again on its data, while a life is at work; or cut the connections."""
 
     def trouble(number):
         if number % 40 == 20:
             server.kill()
             server.restart()
+        if cable is not None and number % 10 in {4, 5}:  # two members die at a time
+            cable.cut_after(100 * number)
 
     return trouble
 
 
 @pytest.mark.parametrize("kind", SENT)
 def test_a_run_on_files_survives_kills(tmp_path, kind):
-    (tmp_path / "events").write_bytes(b"".join(data + b"\n" for data in records(kind)))
-    killed(tmp_path, kind, f"file:{tmp_path}/", "events")
+    def send(records):
+        with (tmp_path / "events").open("ab") as log:
+            log.write(b"".join(data + b"\n" for data in records))
+
+    killed(tmp_path, kind, f"file:{tmp_path}/", "events", send)
     check(kind, tmp_path / "run.db", (tmp_path / "decisions").read_bytes().splitlines(), twice=False)
 
 
 @pytest.mark.parametrize("kind", SENT)
 def test_a_run_on_nats_survives_kills(tmp_path, kind):
-    with natsserver.NatsServer(tmp_path / "nats") as server:
+    with natsserver.NatsServer(tmp_path / "nats") as server, livefaults.Cable(server.port) as cable:
         for name, subject in (("events", "reports.*"), ("decided", "decisions"), ("dead", "dead")):
             server.create(name, subject)
-        server.send([("reports.a", data) for data in records(kind)])
-        killed(tmp_path, kind, f"{server.url}/", "reports.*", between=restarting(server))
+
+        def send(records):
+            server.send([("reports.a", data) for data in records])
+
+        url = f"nats://127.0.0.1:{cable.port}/"
+        killed(tmp_path, kind, url, "reports.*", send, troubling(server, cable))
         check(kind, tmp_path / "run.db", [data for _, data in server.read("decided")], twice=False)
+        assert cable.cuts
 
 
 @pytest.mark.parametrize(("kind", "members"), [("stopper", 0), ("predictor", 0), ("stopper", 2)])
 def test_a_run_on_redis_survives_kills(tmp_path, kind, members):
     """Alone, or as a group of two that share one store."""
     group = [{"group": "hiring", "consumer": f"member {i}"} for i in range(members)]
-    with redisserver.RedisServer(tmp_path / "redis") as server:
-        server.send("events", records(kind))
-        killed(tmp_path, kind, f"{server.url}/", "events", options=group or None, between=restarting(server))
+    with redisserver.RedisServer(tmp_path / "redis") as server, livefaults.Cable(server.port) as cable:
+
+        def send(records):
+            server.send("events", records)
+
+        url = f"redis://127.0.0.1:{cable.port}/0/"
+        killed(tmp_path, kind, url, "events", send, troubling(server, cable), group or None)
         decided = [fields[b"data"] for fields in server.read("decisions")]
         check(kind, tmp_path / "run.db", decided, twice=False, ordered=not group)
+        assert cable.cuts
 
 
 @pytest.mark.parametrize("kind", SENT)
 def test_a_run_on_kafka_survives_kills(tmp_path, kind):
-    """A decision may be in a topic twice: Kafka knows no duplicates of a process before. Then both are the same."""
+    """A decision may be in a topic twice: Kafka knows no duplicates of a process before. Then both are the same.
+
+    The mock broker that is killed keeps its process: that cuts the connections.
+    """
     with kafkaserver.KafkaServer() as server:
         for topic in ("events", "decisions", "dead"):
             server.create(topic)
-        server.send("events", [(0, None, data) for data in records(kind)])
-        killed(tmp_path, kind, f"kafka://{server.servers}/", "events", between=restarting(server))
+
+        def send(records):
+            server.send("events", [(0, None, data) for data in records])
+
+        killed(tmp_path, kind, f"kafka://{server.servers}/", "events", send, troubling(server))
         decided = [record.value() for record in server.read("decisions", server.length("decisions"))]
         check(kind, tmp_path / "run.db", decided, twice=True)

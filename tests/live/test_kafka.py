@@ -14,7 +14,7 @@ import pytest
 import structlog
 
 from streamlearn import telemetry
-from streamlearn.errors import BrokerError, MissingExtraError, ParameterError, StreamlearnError
+from streamlearn.errors import BrokerError, LostError, MissingExtraError, ParameterError, StreamlearnError
 from streamlearn.live import Outgoing, Pump, Runner, Sink, Source, Store
 from streamlearn.live.brokers import kafka
 
@@ -235,22 +235,58 @@ def test_messages_that_expired_unread_stop_the_run(server, topic, source):
     server.expire(topic, 0, 3)
     name = f"{topic}/0"
     source.start({name: (0,)})
-    with pytest.raises(StreamlearnError, match=f"{name}: offset 1 .* 3 up to 5, not included") as caught:
+    with pytest.raises(
+        LostError, match=f"{name}: offset 1 .* 3 up to 5, not included.*--skip-lost"
+    ) as caught:
         until_raised(lambda: source.fetch(10, patience=0.1))
-    assert not isinstance(caught.value, BrokerError)
-    store = Store(":memory:")
-    (remedy,) = (part for part in str(caught.value).split("call ")[1].split(" within")[:1])
-    with store.transaction():
-        eval(remedy, {"store": store})  # noqa: S307 - what the message advises works
-    source.start(store.positions())
+    assert caught.value.positions == {name: (2,)}
+    source.start(caught.value.positions)
     assert positions(fetched(source, 2)) == {name: [(3,), (4,)]}
+
+
+def test_a_run_may_go_on_without_what_expired(server, topic, source):
+    bodies = livestreams.reports(20)
+    sent = [(0, None, json.dumps(body).encode()) for body in bodies]
+    server.send(topic, sent[:20])
+    source.start({})
+    store = Store(":memory:", run="test")
+    Runner(livestreams.stopper, store).process(fetched(source, 7, most=7))
+    server.send(topic, sent[20:])
+    server.expire(topic, 0, 30)
+    name = f"{topic}/0"
+    (reason,) = livestreams.run_skipping(store, source, livestreams.Nowhere(), sent[-1][2])
+    assert reason.startswith(f"{name}: offset 7 is the next to read, and the broker has 30 up to {len(sent)}")
+    read = livestreams.numbered(bodies)
+    whole = livestreams.run_whole(livestreams.stopper, read[:7] + read[30:])
+    assert list(store.sessions()) == list(whole.sessions())
+
+
+@pytest.mark.parametrize("begin", ["2", "6"])
+def test_a_beginning_that_a_partition_does_not_have_is_refused(server, topic, begin):
+    server.send(topic, [*records(0, 5), *records(1, 6)])
+    for partition in (0, 1):
+        server.expire(topic, partition, 3)
+    source = kafka.Source(server.servers, [topic], begin=begin)
+    with pytest.raises(
+        StreamlearnError, match=f"{topic}/0 has offsets 3 up to 5.* is to begin at {begin}"
+    ) as caught:
+        source.start({})
+    assert not isinstance(caught.value, BrokerError | LostError)
+    source.close()
+    source = kafka.Source(server.servers, [topic], begin="5")
+    source.start({})
+    assert positions(fetched(source, 1)) == {f"{topic}/1": [(5,)]}
+    source.close()
 
 
 def test_a_topic_made_anew_stops_the_run(server, topic, source):
     server.send(topic, records(0, 2))
     source.start({f"{topic}/0": (9,)})
-    with pytest.raises(StreamlearnError, match=f"{topic}/0: offset 10 .* 0 up to 2, not included"):
+    with pytest.raises(
+        StreamlearnError, match=f"{topic}/0: offset 10 .* 0 up to 2, not included.*anew"
+    ) as caught:
         until_raised(lambda: source.fetch(10, patience=0.1))
+    assert not isinstance(caught.value, BrokerError | LostError)
 
 
 @pytest.mark.parametrize(
@@ -285,7 +321,7 @@ def test_a_setting_of_a_sink_is_named_and_not_quoted():
 
 def test_a_missing_client_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "confluent_kafka", None)
-    with pytest.raises(MissingExtraError, match=r"\.\[kafka\]"):
+    with pytest.raises(MissingExtraError, match=r"streamlearn\[kafka\]"):
         kafka.Sink("127.0.0.1:1", "decisions")
 
 

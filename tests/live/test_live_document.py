@@ -20,7 +20,7 @@ from redisserver import RedisServer
 from streamlearn import telemetry
 from streamlearn.cli import serving
 from streamlearn.live import Store, metrics, pump, runner, stoppers, web
-from streamlearn.live.brokers import kafka, redis
+from streamlearn.live.brokers import kafka, redis, redisscripts
 from streamlearn.live.messages import (
     MOST_BYTES,
     DeadLetter,
@@ -70,7 +70,9 @@ def test_its_table_names_exactly_the_metrics_there_are():
 
 
 def test_its_tables_of_events_and_paths_are_whole():
-    events = {value for name, value in vars(telemetry).items() if name.startswith("LIVE_")}
+    events = {
+        value for it in (telemetry, pump) for name, value in vars(it).items() if name.startswith("LIVE_")
+    }
     assert set(names("event")) == events
     assert set(names("path")) == {*web._ANSWERS, "/events"}
 
@@ -115,7 +117,7 @@ def test_its_limits_are_the_codes():
         (runner.MOST_OPEN, "`--most-open` ({:,} a key)"),
         (runner.REMEMBERED, "the latest {:,} over all keys"),
         (runner.MOST_AGENTS, "`--most-agents` ({:,})"),
-        (redis.KNOWN, "the last {:,} ids"),
+        (redisscripts.KNOWN, "the last {:,} ids"),
         (int(redis.IDLE), "to another after {} seconds"),
         (int(kafka.REFRESH), "found within {} seconds"),
         (int(kafka.DELIVERY), "outage of over {} seconds"),

@@ -13,9 +13,9 @@ import natsserver
 import pytest
 from nats.js.api import DiscardPolicy, RetentionPolicy
 
-from streamlearn.errors import BrokerError, ParameterError, StreamlearnError
+from streamlearn.errors import BrokerError, LostError, ParameterError, StreamlearnError
 from streamlearn.live import Outgoing, Pump, Runner, Sink, Source, Store, pump
-from streamlearn.live.brokers import nats, natsconnection
+from streamlearn.live.brokers import nats, natsconnection, natssubjects
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def test_subjects_of_two_streams_are_both_read(server):
     ],
 )
 def test_wildcards_mean_what_they_mean_to_nats(pattern, subject, matches):
-    assert nats._matches(pattern.split("."), subject) is matches
+    assert natssubjects.matches(pattern.split("."), subject) is matches
 
 
 def test_where_to_begin(server):
@@ -111,12 +111,14 @@ def test_where_to_begin(server):
 def test_what_expired_unread_or_is_gone_is_an_error(server):
     send(server, "labels", range(10))
     server.run(lambda stream: stream.purge_stream("events", seq=8))
-    with pytest.raises(StreamlearnError, match=r"begins at sequence 8 and was read up to 3.*\(7,\)"):
+    with pytest.raises(LostError, match=r"begins at sequence 8 and was read up to 3.*--skip-lost") as lost:
         started(server, ["labels"], {"events": (3,)})
-    source = started(server, ["labels"], {"events": (7,)})
+    assert lost.value.positions == {"events": (7,)}
+    source = started(server, ["labels"], lost.value.positions)
     assert livefaults.numbers(livefaults.all_of(source, 3)) == [7, 8, 9]
-    with pytest.raises(StreamlearnError, match="ends at sequence 10 and was read up to 11"):
+    with pytest.raises(StreamlearnError, match="ends at sequence 10 and was read up to 11") as anew:
         source.start({"events": (11,)})
+    assert not isinstance(anew.value, LostError)
     source.close()
 
 
@@ -160,6 +162,39 @@ def test_what_expires_while_it_is_read_is_an_error(server):
     refused(lambda: part.fetch(10, 0.01), "messages between, perhaps of its subjects, expired unread")
     whole.close()
     part.close()
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_run_may_go_on_without_what_expired(server, late):
+    """It expired before the run goes on, or after its first batch."""
+    server.create("small", "small.*", max_msgs=20)
+    bodies = livestreams.reports(20)
+    sent = [json.dumps(body).encode() for body in bodies]
+    server.send([("small.a", data) for data in sent[:20]])
+    store, source = Store(":memory:", run="test"), nats.Source(server.url, ["small.*"])
+    if late:
+        Runner(livestreams.stopper, store).process([livestreams.message(1, bodies[0])])
+        source.start({})
+        fetch = source.fetch
+
+        def overtaken(_, patience):
+            source.fetch = fetch
+            first = fetch(7, patience)
+            server.send([("small.a", data) for data in sent[20:]])
+            return first
+
+        source.fetch = overtaken
+    else:
+        source.start({})
+        Runner(livestreams.stopper, store).process(source.fetch(7, 1.0))
+        server.send([("small.a", data) for data in sent[20:]])
+    told = livestreams.run_skipping(store, source, livestreams.Nowhere(), sent[-1])
+    assert told == [
+        f"stream 'small' begins at sequence {len(sent) - 19} and was read up to 7: messages between expired unread"
+    ]
+    read = livestreams.numbered(bodies)
+    whole = livestreams.run_whole(livestreams.stopper, read[:7] + read[-20:])
+    assert list(store.sessions()) == list(whole.sessions())
 
 
 def test_the_beginning_may_expire_before_it_is_read(server):

@@ -10,7 +10,7 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
-from streamlearn.errors import BrokerError, StreamlearnError
+from streamlearn.errors import BrokerError, LostError, StreamlearnError
 from streamlearn.live import Message, Pump, Runner, Sink, Source, Store, pump
 from streamlearn.live.brokers import pipe
 
@@ -199,6 +199,55 @@ def blocking_after(source, away):
         return taken
 
     return fetch
+
+
+class TrimmedSource(ListSource):
+    """Messages of a list, of which the first are gone: at the start, or once the first batch was fetched."""
+
+    def __init__(self, messages, gone, late):
+        super().__init__(messages)
+        self.gone, self.late = gone, late
+
+    def start(self, positions):
+        super().start(positions)
+        if not self.late:
+            self._check(positions.get("log", (0,)))
+
+    def fetch(self, most, patience):
+        if self.late and self.place:
+            self._check(self.messages[self.place - 1].position)
+        return super().fetch(most, patience)
+
+    def _check(self, place):
+        if place < self.gone:
+            raise LostError("log: messages expired unread", {"log": self.gone})
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_what_is_lost_ends_the_run_and_names_the_way_on(late):
+    source = TrimmedSource(livestreams.numbered(BODIES), (50,), late)
+    running = new_pump(source, ListSink(), batch=10)
+    with pytest.raises(
+        LostError, match=r"^log: messages expired unread\. To go on without them, use --skip-lost"
+    ):
+        running.run()
+    assert "losses" not in running.runner.store.counters()
+    assert source.log[-1] == "close"
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_what_is_lost_is_skipped_counted_and_told_if_that_is_allowed(late):
+    source = TrimmedSource(livestreams.numbered(BODIES), (50,), late)
+    store, sink = Store(":memory:", run="test"), ListSink()
+    read = livestreams.numbered(BODIES)
+    read = read[: 10 * late] + read[50:]
+    told = livestreams.run_skipping(store, source, sink, batch=10)
+    assert told == ["log: messages expired unread"]
+    assert store.counters()["losses"] == 1
+    whole = livestreams.run_whole(livestreams.stopper, read)
+    assert store.positions() == whole.positions()
+    assert list(store.sessions()) == list(whole.sessions())
+    assert ids(sink) == [(it.id, it.payload) for it in whole.unpublished(1000)]
 
 
 def test_an_error_for_good_ends_the_run_and_is_told():

@@ -10,7 +10,7 @@ import livestreams
 import pytest
 import redisserver
 
-from streamlearn.errors import BrokerError, ParameterError, StreamlearnError
+from streamlearn.errors import BrokerError, LostError, ParameterError, StreamlearnError
 from streamlearn.live import Outgoing, Pump, Runner, Sink, Source, Store, pump
 from streamlearn.live.brokers import redis, redisentries
 
@@ -115,22 +115,54 @@ def test_what_was_trimmed_unread_or_is_gone_is_an_error(server):
         source.close()
     server.client.xtrim("reports", maxlen=0, approximate=False)
     started(server, ["reports"], {"reports": places[9]}).close()
-    with pytest.raises(StreamlearnError, match="made anew"):
+    with pytest.raises(StreamlearnError, match="made anew") as anew:
         started(server, ["reports"], {"reports": (places[9][0] + 1, 0)})
+    assert not isinstance(anew.value, LostError)
     server.client.delete("reports")
     with pytest.raises(StreamlearnError, match="ends at entry 0-0"):
         started(server, ["reports"], {"reports": places[9]})
 
 
-def test_the_place_the_remedy_names_goes_on_with_what_is_left(server):
+def test_the_place_of_the_loss_goes_on_with_what_is_left(server):
     entries = send(server, "reports", range(10))
     server.client.xtrim("reports", minid=entries[5], approximate=False)
-    with pytest.raises(StreamlearnError) as refused:
+    with pytest.raises(LostError, match="--skip-lost") as refused:
         started(server, ["reports"], {"reports": (1, 0)})
-    place = refused.value.args[0].split("': (")[1].split(")")[0]
-    source = started(server, ["reports"], {"reports": tuple(map(int, place.split(", ")))})
+    source = started(server, ["reports"], refused.value.positions)
     assert livefaults.numbers(livefaults.all_of(source, 5)) == [5, 6, 7, 8, 9]
     source.close()
+
+
+@pytest.mark.parametrize("group", [{}, {"group": "g", "consumer": "a"}])
+@pytest.mark.parametrize("all_gone", [False, True])
+def test_a_run_may_go_on_without_what_was_trimmed(server, group, all_gone):
+    bodies = livestreams.reports(20)
+    sent = [json.dumps(body) for body in bodies]
+    entries = server.send("reports", sent[:40])
+    store, source = Store(":memory:", run="test"), redis.Source(server.url, ["reports"], **group)
+    source.start({})
+    first = source.fetch(7, 0.01)
+    Runner(livestreams.stopper, store).process(first)
+    if group:
+        source.acknowledge(first)
+    if all_gone:
+        server.client.xtrim("reports", maxlen=0, approximate=False)
+    else:
+        server.client.xtrim("reports", minid=entries[30], approximate=False)
+    server.send("reports", sent[40:])
+    left = 40 if all_gone else 30
+
+    told = livestreams.run_skipping(store, source, livestreams.Nowhere(), sent[-1].encode(), batch=11)
+    assert len(told) == 1
+    assert "trimmed" in told[0]
+    read = livestreams.numbered(bodies)
+    whole = livestreams.run_whole(livestreams.stopper, read[:7] + read[left:])
+    assert list(store.sessions()) == list(whole.sessions())
+    again = redis.Source(server.url, ["reports"], **group)
+    again.start(store.positions())  # the loss was accepted, once and for all
+    assert again.fetch(10, 0.01) == []
+    assert again.lag() == 0
+    again.close()
 
 
 def test_what_is_no_stream_is_an_error(server):
@@ -334,9 +366,22 @@ def test_a_group_says_how_many_wait_and_what_was_trimmed_before_it_was_given(ser
     server.client.xtrim("reports", minid=entries[3], approximate=False)
     assert source.lag() == 7
     server.client.xtrim("reports", minid=entries[7], approximate=False)
-    with pytest.raises(StreamlearnError, match="trimmed before the group was given them"):
-        source.lag()
+    for _ in range(2):
+        with pytest.raises(LostError, match=r"trimmed before the group was given them.*--skip-lost") as lost:
+            source.lag()
+    assert lost.value.positions == {}
     source.close()
+    again = redis.Source(server.url, ["reports"], group="g", consumer="a")
+    with pytest.raises(LostError):  # a new process has not accepted it
+        again.start({})
+    again.start({})
+    assert again.lag() == 3
+    assert livefaults.numbers(again.fetch(2, 0.01)) == [7, 8]
+    assert again.lag() == 3
+    send(server, "reports", [10])
+    server.client.xtrim("reports", minid=entries[9], approximate=False)
+    assert again.lag() == 4  # of entries that were given none is missed, also after the next trimming
+    again.close()
 
 
 # --- a group's members that stall

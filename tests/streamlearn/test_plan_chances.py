@@ -13,7 +13,7 @@ import pytest
 
 from streamlearn.errors import PlanError, SizeError
 from streamlearn.hypotheses import Finite, Point3
-from streamlearn.planning import candidate_plan, private_plan, search
+from streamlearn.planning import candidate_plan, private_plan, remedies
 from streamlearn.planning.chances import Chances
 from streamlearn.rounding import OUT_OF
 
@@ -48,7 +48,7 @@ def test_a_plan_refuses_chances_that_do_not_rise(bad):
 
 
 def test_a_refusal_for_length_names_an_epsilon_that_will_do(monkeypatch):
-    monkeypatch.setattr(search, "LONGEST_RAMP", 2_000)
+    monkeypatch.setattr(remedies, "LONGEST_RAMP", 2_000)
     with pytest.raises(
         SizeError, match=r"a plan lists at most 2,000; take an epsilon of \S+ or more"
     ) as refused:

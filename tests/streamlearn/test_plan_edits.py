@@ -84,7 +84,7 @@ def test_each_field_that_is_wrong_is_named_with_a_bound_and_a_remedy(name, wrong
             continue
         assert ".".join(path) in message or f", in field {path[-1]}" in message, message
         assert re.search(
-            "must |JSON is malformed|not a private plan|is not 1, the one read|the plan is for", message
+            "must |JSON is malformed|not a private plan|is not 1 or 2, those read|the plan is for", message
         )
         assert "; " in message, message
 

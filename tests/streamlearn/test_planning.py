@@ -263,7 +263,7 @@ def test_json_keeps_everything():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": 2}, "version 2"),
+        ({"version": 3}, "version 3 is not 1 or 2"),
         ({"format": "other"}, "not a private plan"),
         ({"delta": 1e-7}, "delta must be at least 9"),
         ({"batch": 0}, "batch must"),

@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import random
 
+import structlog
+import structlog.testing
+
 from streamlearn import Channel, Key
 from streamlearn.agents import LDPOptimalStopper, SubsampledSOA
 from streamlearn.base import Stopper
 from streamlearn.errors import InstanceError
 from streamlearn.hypotheses import Thresholds
-from streamlearn.live import Message, Runner, Store
+from streamlearn.live import Message, Pump, Runner, Store
 from streamlearn.priors import Uniform
 from streamlearn.state import register
+from streamlearn.telemetry import LIVE_MESSAGES_LOST
 
 # Its stages skip, ask, ask, ask and accept.
 STOPPER = LDPOptimalStopper([0.01, *[Uniform(0.0, 1.0)] * 4], epsilon=1.0)
@@ -52,6 +56,36 @@ def run_whole(factory, messages, batch=1000, **options):
     for start in range(0, len(messages), batch):
         runner.process(messages[start : start + batch])
     return store
+
+
+def run_skipping(store, source, sink, last=None, batch=1000):
+    """Run until the message that holds ``last``, going on without what is lost; return the losses it told of."""
+    pump = Pump(Runner(stopper, store), source, sink, sink, batch, skip_lost=True)
+    process = pump.runner.process
+
+    def counted(messages):
+        decided = process(messages)
+        if any(message.data == last for message in messages):
+            pump.stop()
+        return decided
+
+    pump.runner.process = counted
+    structlog.configure()
+    with structlog.testing.capture_logs() as events:
+        pump.run()
+    told = [it["reason"] for it in events if it["event"] == LIVE_MESSAGES_LOST]
+    assert pump.runner.summary.counts.get("losses", 0) == store.counters().get("losses", 0) == len(told)
+    return told
+
+
+class Nowhere:
+    """A sink that keeps nothing."""
+
+    def publish(self, messages):
+        pass
+
+    def close(self):
+        pass
 
 
 def reports(keys, seed=0, stopper=STOPPER):

@@ -18,7 +18,7 @@ ALL_FORMS: Final = ", ".join(["- (a pipe)", "file:PATH", *FORMS.values()])
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,19})://(.*)", re.DOTALL)
 
 
-class _Address(NamedTuple):
+class Address(NamedTuple):
     """An address of a broker, in its parts."""
 
     scheme: str
@@ -55,7 +55,7 @@ def open_source(
     >>> type(open_source("file:reports.jsonl", begin="end")).__module__
     'streamlearn.live.brokers.file'
     """
-    scheme = _scheme(address)
+    scheme = scheme_of(address)
     if scheme != "redis" and (group is not None or consumer is not None):
         raise ParameterError(f"group and consumer are for {FORMS['redis']}; leave them out")
     if consumer is not None and group is None:
@@ -69,8 +69,8 @@ def open_source(
     if scheme == "file":
         from streamlearn.live.brokers import file  # noqa: PLC0415 - as above
 
-        return file.Source(_path(address), begin=begin)
-    parts = _parts(address, scheme)
+        return file.Source(path_of(address), begin=begin)
+    parts = parts_of(address, scheme)
     if scheme == "nats":
         from streamlearn.live.brokers import nats  # noqa: PLC0415 - as above
 
@@ -107,7 +107,7 @@ def open_sink(address: str) -> Sink:
     ...
     streamlearn.errors.ParameterError: an address is one of - (a pipe), file:PATH, ...
     """
-    scheme = _scheme(address)
+    scheme = scheme_of(address)
     if scheme == "-":
         from streamlearn.live.brokers import pipe  # noqa: PLC0415 - only the adapter that is asked for
 
@@ -115,8 +115,8 @@ def open_sink(address: str) -> Sink:
     if scheme == "file":
         from streamlearn.live.brokers import file  # noqa: PLC0415 - as above
 
-        return file.Sink(_path(address))
-    parts = _parts(address, scheme)
+        return file.Sink(path_of(address))
+    parts = parts_of(address, scheme)
     if len(parts.names) > 1:
         raise ParameterError(f"decisions go to one place, as {FORMS[scheme].split('[,')[0]}; name one")
     (name,) = parts.names
@@ -133,7 +133,8 @@ def open_sink(address: str) -> Sink:
     return kafka.Sink(",".join(parts.servers), name)
 
 
-def _scheme(address: str) -> str:
+def scheme_of(address: str) -> str:
+    """Return ``-``, ``file`` or the name of a broker."""
     if address == "-":
         return "-"
     if address.startswith("file:"):
@@ -146,14 +147,15 @@ def _scheme(address: str) -> str:
     return scheme
 
 
-def _path(address: str) -> str:
+def path_of(address: str) -> str:
+    """Return the path in an address of a file."""
     path = address.removeprefix("file:").removeprefix("//")
     if not path or "\0" in path:
         raise ParameterError("an address of a file names one, as file:PATH")
     return path
 
 
-def _parts(address: str, scheme: str) -> _Address:
+def parts_of(address: str, scheme: str) -> Address:
     """Cut an address into its parts, all of which must be there."""
     form = FORMS[scheme]
     authority, _, rest = address.split("://", 1)[1].partition("/")
@@ -173,7 +175,7 @@ def _parts(address: str, scheme: str) -> _Address:
         raise ParameterError(f"an address {form} has one server; name one")
     for server in servers:
         _check_server(server, form)
-    return _Address(scheme, [user + at + server for server in servers], database, found)
+    return Address(scheme, [user + at + server for server in servers], database, found)
 
 
 def _check_server(server: str, form: str) -> None:
@@ -188,7 +190,7 @@ def _check_server(server: str, form: str) -> None:
         ) from None
 
 
-def _urls(parts: _Address) -> str:
+def _urls(parts: Address) -> str:
     """Return the servers as URLs, with the database where there is one."""
     end = f"/{parts.database}" if parts.database else ""
     return ",".join(f"{parts.scheme}://{server}{end}" for server in parts.servers)

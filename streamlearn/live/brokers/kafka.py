@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from streamlearn.errors import BrokerError, ParameterError, StreamlearnError
+from streamlearn.errors import BrokerError, LostError, ParameterError, StreamlearnError
 from streamlearn.live.brokers.kafkaclient import REFUSALS, UNKNOWN_TOPIC, client, decoded, made, translated
 from streamlearn.live.messages import Message, Position
 from streamlearn.live.store import Outgoing
@@ -139,8 +139,10 @@ class Source:
         ------
         BrokerError
             If no broker can be reached.
+        LostError
+            If messages expired unread.
         StreamlearnError
-            If messages expired unread, a topic is gone, or the brokers refuse this user.
+            If a topic is gone or was made anew, or the brokers refuse this user.
         """
         consumer = self._connected()
         if time.monotonic() >= self._next_refresh:
@@ -203,8 +205,14 @@ class Source:
         """Return where a partition that nothing is stored of starts."""
         if self.begin == "beginning":
             return int(self._kafka.OFFSET_BEGINNING)
+        low, high = self._kept(place)
         if self.begin == "end":
-            return self._kept(place)[1]
+            return high
+        if not low <= int(self.begin) <= high:
+            raise StreamlearnError(
+                f"{self._names[place]} has offsets {low} up to {high}, not included, and is to begin at {self.begin}; "
+                "begin at one of these, at the beginning or at the end"
+            )
         return int(self.begin)
 
     def _kept(self, place: tuple[str, int]) -> tuple[int, int]:
@@ -237,9 +245,8 @@ class Source:
         place: Any = it.topic(), it.partition()
         offset: Any = it.offset()
         key = it.key()
-        return Message(
-            self._names[place], (offset,), it.value() or b"", None if key is None else decoded(key)
-        )
+        name = None if key is None else decoded(key)
+        return Message(self._names[place], (offset,), it.value() or b"", name)
 
     def _check(self, error: confluent_kafka.KafkaError, it: confluent_kafka.Message) -> None:
         """Raise what stops the reading; complaints about the group that nobody joins do not."""
@@ -256,19 +263,17 @@ class Source:
         low, high = self._kept(place)
         if offset < 0 or low <= offset <= high:  # where it begins could not be asked
             return self._broken(error, name)
-        return StreamlearnError(
-            f"{name}: offset {offset} is the next to read, and the broker has {low} up to {high}, not included; "
-            "messages expired unread, or the topic was made anew. To go on without them, call "
-            f"store.advance({{{name!r}: ({low - 1},)}}) within store.transaction(), or name another store"
-        )
+        there = f"{name}: offset {offset} is the next to read, and the broker has {low} up to {high}, not included"
+        if offset > high:
+            return StreamlearnError(
+                f"{there}; the topic was made anew: name another store, --skip-lost does not help here"
+            )
+        return LostError(f"{there}; messages expired unread", {name: (low - 1,)})
 
     def _noticed(self, error: confluent_kafka.KafkaError) -> None:
         """Take note of what the client says by the way; single connections come and go."""
-        if (
-            error.fatal()
-            or error.name() in REFUSALS
-            or (self._trouble is None and error.name() == "_ALL_BROKERS_DOWN")
-        ):
+        refused = error.fatal() or error.name() in REFUSALS
+        if refused or (self._trouble is None and error.name() == "_ALL_BROKERS_DOWN"):
             self._trouble = error
 
     def _broken(self, error: confluent_kafka.KafkaError, where: str | None = None) -> StreamlearnError:
@@ -320,9 +325,8 @@ class Sink:
         self._configuration = {
             "partitioner": "murmur2_random",
             "message.timeout.ms": milliseconds,
-            "topic.metadata.propagation.max.ms": str(
-                round(500 * DELIVERY)
-            ),  # a missing topic is seen in time
+            # Half of it, so that a missing topic is seen in time.
+            "topic.metadata.propagation.max.ms": str(round(500 * DELIVERY)),
             **(settings or {}),
             "bootstrap.servers": servers,
             "enable.idempotence": True,

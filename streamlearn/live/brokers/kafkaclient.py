@@ -40,8 +40,7 @@ def client() -> ModuleType:
         import confluent_kafka  # noqa: PLC0415 - an extra
     except ImportError:
         raise MissingExtraError(
-            "Kafka needs confluent-kafka;"
-            ' install streamlearn with its extra "kafka" (in a checkout: pip install ".[kafka]")'
+            'Kafka needs confluent-kafka; install it with: pip install "streamlearn[kafka]"'
         ) from None
     return confluent_kafka
 

@@ -8,8 +8,9 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from streamlearn.errors import BrokerError, ParameterError, StreamlearnError
+from streamlearn.errors import BrokerError, LostError, ParameterError, StreamlearnError
 from streamlearn.live.brokers.natsconnection import ANSWER, Connection
+from streamlearn.live.brokers.natssubjects import matches
 from streamlearn.live.messages import Message, Position
 from streamlearn.live.store import Outgoing
 
@@ -95,10 +96,10 @@ class _Reading:
             )
         if first > self.last + 1:
             whose = "" if self._whole else ", perhaps of its subjects,"
-            raise StreamlearnError(
+            raise LostError(
                 f"stream {self.stream!r} begins at sequence {first} and was read up to {self.last}: messages between"
-                f"{whose} expired unread. To go on without them, call "
-                f"store.advance({{{self.stream!r}: ({first - 1},)}}) within store.transaction(), or name another store"
+                f"{whose} expired unread",
+                {self.stream: (first - 1,)},
             )
 
     async def _take(self, message: Msg) -> None:
@@ -154,7 +155,7 @@ class _Reading:
         return int(parts[5 + shift])
 
     def _wants(self, subject: str) -> bool:
-        return any(_matches(pattern, subject) for pattern in self.subjects)
+        return any(matches(pattern, subject) for pattern in self.subjects)
 
 
 class Source:
@@ -215,8 +216,10 @@ class Source:
         ------
         BrokerError
             If the server does not answer.
+        LostError
+            If messages after a position expired unread.
         StreamlearnError
-            If no stream holds a subject, or messages after the position are gone, or would be after a crash.
+            If no stream holds a subject, one was made anew, or would forget messages before a crash is mended.
         """
         self.close()
         try:
@@ -259,6 +262,8 @@ class Source:
         ------
         BrokerError
             If the connection is lost, or the server has left out a message.
+        LostError
+            If messages expired unread.
         """
         return self._connection.run(self._fetch(most, patience), patience + ANSWER)
 
@@ -387,14 +392,3 @@ class Sink:
 def _status(message: Msg) -> str | None:
     """Return the status of an answer that is no message; a message has a place to acknowledge it, whatever it holds."""
     return None if message.reply else (message.headers or {}).get("Status", "")
-
-
-def _matches(pattern: Sequence[str], subject: str) -> bool:
-    """Return whether a pattern, cut at its dots, stands for a subject, or for all of one that is a pattern itself."""
-    parts = subject.split(".")
-    for i, wanted in enumerate(pattern):
-        if wanted == ">":
-            return len(parts) > i
-        if i >= len(parts) or parts[i] == ">" or wanted not in {"*", parts[i]}:
-            return False
-    return len(parts) == len(pattern)

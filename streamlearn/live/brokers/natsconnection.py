@@ -120,7 +120,7 @@ def _client() -> ModuleType:
         import nats.js.errors  # noqa: PLC0415 - as above
     except ImportError:
         raise MissingExtraError(
-            "NATS needs nats-py; install it with: pip install 'streamlearn[nats]'"
+            'NATS needs nats-py; install it with: pip install "streamlearn[nats]"'
         ) from None
     return nats
 

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from streamlearn.errors import ParameterError, StreamlearnError
+from streamlearn.errors import LostError, ParameterError, StreamlearnError
 from streamlearn.live.brokers.redisconnection import ANSWER, Server, client
 from streamlearn.live.brokers.redisentries import (
     entry_at,
@@ -17,25 +17,12 @@ from streamlearn.live.brokers.redisentries import (
     place_before,
     position_of,
 )
+from streamlearn.live.brokers.redisscripts import FORGET_LOST, PUBLISH
 from streamlearn.live.messages import Message, Position
 from streamlearn.live.store import Outgoing
 
 IDLE: Final = 30.0
 """Seconds after which what a member of a group has not acknowledged is given to another."""
-KNOWN: Final = 100_000
-"""Ids that a sink remembers, the latest: no pump publishes so many at once."""
-PUBLISH: Final = f"""
-local now = redis.call('TIME')
-local score = now[1] * 1000 + math.floor(now[2] / 1000)
-for i = 1, #ARGV, 3 do
-    if not redis.call('ZSCORE', KEYS[2], ARGV[i]) then
-        redis.call('XADD', KEYS[1], '*', 'id', ARGV[i], 'key', ARGV[i + 1], 'data', ARGV[i + 2])
-        redis.call('ZADD', KEYS[2], score, ARGV[i])
-    end
-end
-redis.call('ZREMRANGEBYRANK', KEYS[2], 0, -{KNOWN} - 1)
-"""
-"""One step of the server's. A script that fails keeps what it did: so an id is known only after its entry is added."""
 PART: Final = 500
 """Messages a step: a script takes some thousands of arguments."""
 
@@ -118,6 +105,8 @@ class Source:
         self._claims: dict[str, str] = {}
         self._next_claim = 0.0
         self._drained = False
+        self._told: set[str] = set()
+        self._forget_lost: Callable[..., Any] = self._server.client.register_script(FORGET_LOST)
 
     def start(self, positions: Mapping[str, Position]) -> None:
         """Connect, anew after a loss, to go on after these positions; a group goes on where it is.
@@ -126,8 +115,10 @@ class Source:
         ------
         BrokerError
             If the server does not answer.
+        LostError
+            If entries may have been trimmed unread. Of a group, starting again after the error accepts it.
         StreamlearnError
-            If it refuses, or entries after a position are gone.
+            If it refuses, or a stream was made anew.
         """
         for stream in self.streams:
             with self._server.asked(f"the stream {stream!r}"):
@@ -145,6 +136,10 @@ class Source:
         redis = self._server.client
         if redis.exists(stream) and self._group(redis.xinfo_groups(stream)) is not None:
             self._facts(stream, stored)
+            if stream in self._told:  # who starts again goes on without what is gone
+                self._forget_lost(keys=[stream], args=[self.group])
+                self._told.discard(stream)
+            self._waiting(stream)
             return
         place = self._first if stored is None else self._place(stream, stored)
         try:
@@ -179,10 +174,10 @@ class Source:
         if newest > stored and not redis.xrange(stream, place, place):
             left = place_before(position_of(info["first-entry"][0])) if info["first-entry"] else newest
             if left != stored:  # else nothing lay between, or the loss was accepted
-                raise StreamlearnError(
+                raise LostError(
                     f"stream {stream!r} was read up to entry {place}, which is no longer there: entries after it may "
-                    "have been trimmed unread. To go on with those that are left, call "
-                    f"store.advance({{{stream!r}: {left}}}) within store.transaction(), or name another store"
+                    "have been trimmed unread",
+                    {stream: left},
                 )
         return place
 
@@ -193,6 +188,8 @@ class Source:
         ------
         BrokerError
             If the server does not answer.
+        LostError
+            If entries may have been trimmed unread.
         StreamlearnError
             If it refuses.
         """
@@ -310,7 +307,7 @@ class Source:
 
         Raises
         ------
-        StreamlearnError
+        LostError
             If entries were trimmed that no member of the group was given.
         """
         if not self.shared:
@@ -320,6 +317,7 @@ class Source:
         return None if None in waiting else sum(it for it in waiting if it is not None)
 
     def _waiting(self, stream: str) -> int | None:
+        """Return what the group has not got acknowledged; refuse to pass over in silence what was lost."""
         redis = self._server.client
         info = redis.xinfo_stream(stream)  # before the group: its count may only grow meanwhile
         group = self._group(redis.xinfo_groups(stream))
@@ -327,9 +325,10 @@ class Source:
             return None
         removed = info["entries-added"] - info["length"]
         if removed > group["entries-read"]:
-            raise StreamlearnError(
-                f"stream {stream!r}: entries after {group['last-delivered-id'].decode()} were trimmed before the group "
-                "was given them; trim less. The next run goes on with those that are left"
+            self._told.add(stream)
+            last = group["last-delivered-id"].decode()
+            raise LostError(
+                f"stream {stream!r}: entries after {last} were trimmed before the group was given them", {}
             )
         return None if group["lag"] is None else int(group["lag"] + group["pending"])
 

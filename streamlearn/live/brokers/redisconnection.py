@@ -90,6 +90,6 @@ def client() -> ModuleType:
         import redis.retry  # noqa: PLC0415 - as above
     except ImportError:
         raise MissingExtraError(
-            "Redis needs redis-py; install it with: pip install 'streamlearn[redis]'"
+            'Redis needs redis-py; install it with: pip install "streamlearn[redis]"'
         ) from None
     return redis
