@@ -240,7 +240,7 @@ class Stopper(Agent):
 
     def state_dict(self) -> dict[str, Any]:
         """Return the round and whether somebody was taken, as plain JSON types."""
-        return state.pack(self, StopperState(self.round, self.stopped))
+        return state.packed(self, {"round": self.round, "stopped": self.stopped})
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Take on a saved state; refused unless it came from a stopper with the same plan."""

@@ -107,6 +107,11 @@ class ReportingPlan:
         return realised_epsilon(*max(ratios, key=lambda pair: ratios[pair] or 0))
 
     @cached_property
+    def epsilons(self) -> tuple[float, ...]:
+        """The ε that each round really spends on its person, shape (n,)."""
+        return tuple(channel.realised_epsilon for channel in self._channels)
+
+    @cached_property
     def digest(self) -> str:
         """A name for the whole law (hex, 128 bits): equal plans share it."""
         law = hashlib.blake2b(digest_size=16)

@@ -81,8 +81,12 @@ def kinds() -> list[str]:
 
 def pack(agent: Agent, body: msgspec.Struct) -> dict[str, Any]:
     """Return a state dictionary of plain JSON types."""
-    plain: dict[str, Any] = msgspec.to_builtins(body)
-    return {"format": FORMAT, "kind": agent.kind, "parameters": agent.parameters_digest, "body": plain}
+    return packed(agent, msgspec.to_builtins(body))
+
+
+def packed(agent: Agent, body: dict[str, Any]) -> dict[str, Any]:
+    """Return a state dictionary around a body that is plain already."""
+    return {"format": FORMAT, "kind": agent.kind, "parameters": agent.parameters_digest, "body": body}
 
 
 B = TypeVar("B", bound=msgspec.Struct)

@@ -83,7 +83,7 @@ class StopperSession(Session):
             return None
         bit, event_id = message.bit, message.event_id
         while not self._answer(bit, event_id, notes):
-            following = self._early.pop(agent.round, None)
+            following = self._early.pop(agent.round, None) if self._early else None
             if following is None:
                 return None
             bit, event_id = following
@@ -91,16 +91,17 @@ class StopperSession(Session):
 
     def _answer(self, bit: int, event_id: str | None, notes: Notes) -> bool:
         """Give the awaited report to the agent; return whether the problem has ended."""
-        agent = self._agent
+        agent, ids = self._agent, self._ids
         number = agent.round
         agent.learn_one(Report(number, bit, event_id))  # it stops exactly where predict_one says so
         self.changed = True
-        self._ids.append(event_id)
-        if len(self._ids) > IDS_KEPT:
-            del self._ids[0]
+        ids.append(event_id)
+        if len(ids) > IDS_KEPT:
+            del ids[0]
         notes.counts["reports"] += 1
         if agent.cases[number - 1] == "ask":
-            notes.answers[self._plan.digest, number, self._plan[number].realised_epsilon] += 1
+            plan = self._plan
+            notes.answers[plan.digest, number, plan.epsilons[number - 1]] += 1
         return agent.stopped or agent.round > agent.horizon
 
     def _decided(self, event_id: str | None, notes: Notes) -> StopDecision:
