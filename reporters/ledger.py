@@ -11,7 +11,7 @@ from typing import Self
 import msgspec
 
 from streamlearn.channels import Channel
-from streamlearn.errors import StateError
+from streamlearn.errors import ParameterError, StateError
 
 _UNIT = 1 << 1074  # every finite double is a whole number of 2^-1074, so sums counted in it are exact
 _INFINITE = 1 << 4096  # an infinite ε, in that unit: no sum of finite doubles comes near
@@ -124,15 +124,11 @@ class Ledger:
 def _price(tag: str, position: int) -> float:
     """Return the ε that the law of a saved tag spends."""
     try:
-        stage, threshold, below, at, above = tag.split("/")
-        law = int(stage), float.fromhex(threshold), int(below, 16), int(at, 16), int(above, 16)
-        channel = Channel(*law, epsilon=math.inf)
-    except (ValueError, OverflowError):
-        channel = None
-    # A second spelling of one law would be a second answer to it, so only the one that is written passes.
-    if channel is None or channel.tag != tag:
-        raise StateError(f"answers[{position}] is under no channel's tag; do not edit a memory by hand")
-    return channel.realised_epsilon
+        return Channel.from_tag(tag).realised_epsilon
+    except ParameterError:
+        raise StateError(
+            f"answers[{position}] is under no channel's tag; do not edit a memory by hand"
+        ) from None
 
 
 @lru_cache(maxsize=4096)

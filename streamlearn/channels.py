@@ -165,6 +165,35 @@ class Channel(msgspec.Struct, frozen=True, gc=False):
         """A name of this law: channels share a tag iff round, threshold and the three integers agree."""
         return f"{self.round}/{self.threshold.hex()}/{self.below:x}/{self.at:x}/{self.above:x}"
 
+    @classmethod
+    def from_tag(cls, tag: str) -> Self:
+        """Return the channel of a law's name. What ε was asked for is not part of it, and is ∞ here.
+
+        Raises
+        ------
+        ParameterError
+            If it is no channel's :attr:`tag`, or spelt in another way.
+
+        Examples
+        --------
+        >>> from streamlearn import Channel
+        >>> tag = Channel.randomized_response(round=1, threshold=0.5, epsilon=1.0).tag
+        >>> Channel.from_tag(tag).realised_epsilon <= 1.0
+        True
+        """
+        try:
+            stage, threshold, below, at, above = tag.split("/")
+            law = int(stage), float.fromhex(threshold), int(below, 16), int(at, 16), int(above, 16)
+            channel = cls(*law, epsilon=math.inf)
+        except (AttributeError, ValueError, OverflowError):
+            channel = None
+        # A second spelling of one law would be a second answer to it, so only the one that is written passes.
+        if channel is None or channel.tag != tag:
+            raise ParameterError(
+                "tag must be that of a channel, round/threshold/below/at/above as Channel.tag writes it"
+            )
+        return channel
+
 
 def _finite(threshold: object, round: int) -> float:  # noqa: A002 - the field's own word
     """Return a threshold as a float, and -0.0 as 0.0: they are one law."""

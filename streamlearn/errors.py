@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from typing import Literal
 
 
 class StreamlearnError(Exception):
@@ -117,14 +118,16 @@ class CheckError(StreamlearnError, AssertionError):
 
 
 class BudgetError(StreamlearnError, RuntimeError):
-    """A report would spend more privacy than its owner allows. Nothing was spent.
+    """Something would spend more privacy than is allowed. Nothing was spent.
 
     Parameters
     ----------
     message
         What was refused, and the remedy.
     spent, asked, limit
-        What was spent before, what this report would add, and the owner's limit; all in ε.
+        What was spent before, what this would add, and the limit.
+    parameter
+        What these three are counted in, ``"epsilon"`` or ``"delta"``.
 
     Attributes
     ----------
@@ -140,13 +143,22 @@ class BudgetError(StreamlearnError, RuntimeError):
     0.25
     """
 
-    def __init__(self, message: str, *, spent: float | Fraction, asked: float, limit: float) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        spent: float | Fraction,
+        asked: float,
+        limit: float,
+        parameter: Literal["epsilon", "delta"] = "epsilon",
+    ) -> None:
         super().__init__(message)
+        self.parameter = parameter
         self.spent = float(spent)
         self.asked = asked
         self.limit = limit
 
     @property
     def left(self) -> float:
-        """What may still be spent, in ε."""
+        """What may still be spent."""
         return max(0.0, self.limit - self.spent)

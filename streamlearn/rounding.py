@@ -224,6 +224,23 @@ def realised_epsilon(below: int, above: int) -> float:
     return nearest if Decimal(nearest) >= exact else math.nextafter(nearest, math.inf)
 
 
+def float_above(number: Fraction) -> float:
+    """Return the smallest double that is not below an exact number; infinity where there is none.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from streamlearn.rounding import float_above
+    >>> float_above(Fraction(1, 10)) == 0.1, float_above(Fraction(1, 3)) > Fraction(1, 3)
+    (True, True)
+    """
+    try:
+        nearest = float(number)
+    except OverflowError:
+        return math.inf
+    return nearest if nearest >= number else math.nextafter(nearest, math.inf)
+
+
 @lru_cache(maxsize=4096)
 def keeps(below: int, above: int, epsilon: float) -> bool:
     """Return whether the channel (below, above) certainly is ε-LDP: an exact comparison of rationals.
