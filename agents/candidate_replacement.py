@@ -20,7 +20,7 @@ from streamlearn.agents.candidate_state import (
     check_past,
     check_possible,
 )
-from streamlearn.agents.past import Past, View, own, typed
+from streamlearn.agents.past import Past, View, lasting, safe, typed
 from streamlearn.agents.replacement import Link, LinkState, Rule
 from streamlearn.errors import ParameterError, StateError
 from streamlearn.hypotheses import HypothesisClass, Point3
@@ -141,13 +141,21 @@ class CandidateReplacementPredictor(OrderedPredictor[Memo | None]):
         try:
             token = typed(x)
             view = self._views.get(token)
-        except Exception:  # noqa: BLE001 - a stranger's own hash or equality: no class knows such an instance
-            return View(None, [])
+        except Exception:  # noqa: BLE001 - a list has no hash, and a stranger's own or its equality may raise
+            return self._unremembered(x)
         if view is None:
             if len(self._views) >= MOST_VIEWS:
                 self._views.clear()
             view = self._views[token] = self._viewed(x)
         return view
+
+    def _unremembered(self, x: Any) -> View:
+        """Return the view of an instance that no table can hold: the class may know it by its other features."""
+        try:
+            view = self._viewed(x)
+        except Exception:  # noqa: BLE001 - a stranger's own: no class knows such an instance
+            return View(None, [])
+        return view if safe(view.identity) else View(None, [])
 
     def _viewed(self, x: Any) -> View:
         if not self.hypotheses.knows(x):
@@ -172,10 +180,15 @@ class CandidateReplacementPredictor(OrderedPredictor[Memo | None]):
         if self._chosen == self.plan.candidates or self._selector.exhausted:
             return
         view = self._view(x)
-        self._past.add(view.identity, x, answer=memo.answer, label=y, sequence=self._resolved)
+        kept = self._past.add(
+            view.identity, x, answer=memo.answer, label=y, sequence=self._resolved, keep=self._lasting
+        )
         if view.bits[-1] is not y:
-            self._batch.append(Mistake(self._resolved, own(x), y))
+            self._batch.append(Mistake(self._resolved, kept, y))
             self._choose()
+
+    def _lasting(self, x: Any) -> Any:
+        return lasting(x, self.hypotheses)
 
     def _presumed(self, late: Round[Memo | None]) -> bool:
         """Return the public default's bit: the proof needs labels that no answer has a part in."""

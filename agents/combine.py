@@ -87,6 +87,10 @@ class Combine(PairPredictor):
     -----
     The guarantee takes for granted that when a label comes does not depend on the labels.
 
+    A part may raise errors of its own, which come through. If nothing had changed by then, all is as before. If it
+    fails in the middle of a round, when the other part may have taken it in, the two no longer agree: predict_one,
+    learn_one, give_up and state_dict then raise a StateError that names the part, until a state saved before is loaded.
+
     Examples
     --------
     >>> from river.dummy import NoChangeClassifier, PriorClassifier

@@ -12,30 +12,40 @@ from river.base import Base, Classifier, Wrapper
 
 from streamlearn.agents.past import own
 from streamlearn.base import Agent
-from streamlearn.errors import ParameterError, StateError
-from streamlearn.ordered import OrderedPredictor, OrderedRounds
+from streamlearn.errors import InstanceError, LabelError, ParameterError, RoundError, StateError
+from streamlearn.ordered import OrderedPredictor, OrderedRounds, OrderedState
 from streamlearn.prediction import Predictor
 from streamlearn.privacy import Guarantee
 from streamlearn.randomness import Key
-from streamlearn.rounds import Tally, edited
+from streamlearn.rounds import Tally, closed_before, edited
 
 Bits = tuple[bool, bool]
 """What the two parts say in one round."""
 
 T = TypeVar("T")
 
+_REFUSALS = InstanceError, LabelError, RoundError, StateError
+"""After these a part of streamlearn's kind is as it was; after others it may have noted the round before it failed."""
+
 
 class PairPredictor(OrderedPredictor[Bits]):
     """Keeps two parts, ``first`` and ``second``, for a subclass that chooses between their bits.
 
-    Both learn from the true labels alone, as soon as these come, never from what was answered.
+    Both learn from the true labels alone, as soon as these come, never from what was answered. Where one raises after
+    the other has taken a round in, its error comes through, and from then on everything but ``load_state_dict`` is
+    refused: answers of parts that saw different streams are covered by no proof.
     """
 
     first: Any
     second: Any
     _alone = False
     """Whether the parts see no rounds but those of the whole; others' may have seen some before."""
+    _failing: int | None = None
+    """The place of the part at work on a change, or that failed at it."""
     _take_rounds: tuple[bool, bool]  # which of them are of streamlearn's kind
+    _strange: bool  # whether there is another
+    _ours: list[int]  # the places of these
+    _order: list[int]  # strangers come first: they may raise anything, and then nothing has happened yet
 
     def _check_parts(self) -> None:
         """Refuse parts that are no classifiers, count rounds otherwise, or would draw alike.
@@ -50,6 +60,10 @@ class PairPredictor(OrderedPredictor[Bits]):
         if self.first is self.second:
             raise ParameterError("first and second must be two objects: each label would teach one twice")
         self._take_rounds = isinstance(self.first, Predictor), isinstance(self.second, Predictor)
+        self._failing = None
+        self._strange = not all(self._take_rounds)
+        self._ours = [place for place in (0, 1) if self._take_rounds[place]]
+        self._order = sorted((0, 1), key=self._take_rounds.__getitem__)
         if len(sources := list(_sources(self))) > len(set(sources)):
             raise ParameterError(
                 "first and second must draw independently of each other and of this predictor; "
@@ -60,31 +74,99 @@ class PairPredictor(OrderedPredictor[Bits]):
         """Return what the parts say of the next round."""
         return bool(self.first.predict_one(x)), bool(self.second.predict_one(x))
 
+    def _strangers_bits(self, x: Any) -> list[bool]:
+        """Return what the strangers say, who may raise anything before anything has happened; False for the others."""
+        if self._strange:
+            return [
+                not ours and bool(part.predict_one(x))
+                for part, ours in zip((self.first, self.second), self._take_rounds, strict=True)
+            ]
+        return [False, False]
+
     def _asked_bits(self, x: Any, number: int) -> Bits:
         """Ask the parts for a numbered round."""
-        return self._each(
-            lambda part: bool(part.predict_one(x)), lambda part: bool(part.predict_one(x, round=number))
-        )
+        bits = self._strangers_bits(x)
+        for place in () if self._alone else self._ours[1:]:
+            if (self.second if place else self.first)._closed_before(number):  # noqa: SLF001 - a Predictor's
+                raise closed_before(number)  # before the other takes it in
+        for place, bit in self._each(lambda part, _: bool(part.predict_one(x, round=number)), self._ours):
+            bits[place] = bit
+        return bits[0], bits[1]
 
-    def _each(self, stranger: Callable[[Any], T], ours: Callable[[Any], T]) -> tuple[T, T]:
-        """Return what is done with both parts, by whose each is.
+    def _each(self, does: Callable[[Any, bool], T], places: Iterable[int]) -> list[tuple[int, T]]:
+        """Do what changes parts, with each and whether it is of streamlearn's kind; return by place what comes of it.
 
-        A stranger's comes before one of ours: it may raise anything, and then nothing has happened yet.
+        Once one of them has changed, an error leaves two that no longer agree; this predictor then goes on no more.
         """
-        first_ours, second_ours = self._take_rounds
-        if first_ours and not second_ours:
-            second = stranger(self.second)
-            return ours(self.first), second
-        return (ours if first_ours else stranger)(self.first), (ours if second_ours else stranger)(
-            self.second
+        found: list[tuple[int, T]] = []
+        before = self._failing
+        for place in places:
+            ours = self._take_rounds[place]
+            self._failing = place  # until it is done, whatever interrupts
+            try:
+                found.append((place, does(self.second if place else self.first, ours)))
+            except Exception as error:
+                if not found and (not ours or isinstance(error, _REFUSALS)):
+                    self._failing = before  # it took nothing in, and nor did the other
+                raise
+        self._failing = before
+        return found
+
+    def _disagreement(self, failing: int) -> StateError:
+        """Return the error of a predictor one of whose parts failed in the middle of a round."""
+        name, kind = ("first", "second")[failing], type((self.first, self.second)[failing]).__name__
+        return StateError(
+            f"{name}, a {kind}, failed in the middle of a round, so the two parts no longer saw the same; load the "
+            f"last state of this {type(self).__name__} that was saved, or go on from a pickle or a new one"
         )
+
+    def predict_one(self, x: Any, *, round: int | None = None, **kwargs: Any) -> bool:  # noqa: A002, ARG002 - the contract's own names
+        """Return the predicted bit for ``x``.
+
+        Raises
+        ------
+        InstanceError, RoundError
+            As :meth:`Predictor.predict_one`.
+        StateError
+            If a part failed in the middle of a round before.
+        """
+        if self._failing is not None:
+            raise self._disagreement(self._failing)
+        return super().predict_one(x, round=round)
+
+    def learn_one(self, x: Any, y: Any = None, *, round: int | None = None, **kwargs: Any) -> None:  # noqa: A002, ARG002 - the contract's own names
+        """Take in the label of an instance, in the order of rounds.
+
+        Raises
+        ------
+        LabelError, RoundError, InstanceError
+            As :meth:`Predictor.learn_one`.
+        StateError
+            If a part failed in the middle of a round before.
+        """
+        if self._failing is not None:
+            raise self._disagreement(self._failing)
+        super().learn_one(x, y, round=round)
+
+    def give_up(self, round: int) -> None:  # noqa: A002 - the field's own word
+        """Await no label for a round any more.
+
+        Raises
+        ------
+        RoundError
+            As :meth:`Predictor.give_up`.
+        StateError
+            If a part failed in the middle of a round before.
+        """
+        if self._failing is not None:
+            raise self._disagreement(self._failing)
+        super().give_up(round)
 
     def _learn(self, x: Any, y: bool, round: int | str) -> None:  # noqa: A002, ARG002 - the contract's own name
-        bits = self._each(
-            lambda part: _taught(part, x, y),
-            lambda part: part._taught(own(x), y),  # noqa: SLF001 - a Predictor's, as this is one
-        )
-        self._passed(x, y, bits)
+        bits = self._strangers_bits(x)
+        for place, bit in self._each(lambda part, ours: _taught(part, own(x), y, ours=ours), self._order):
+            bits[place] |= bit
+        self._passed(x, y, (bits[0], bits[1]))
 
     def _taught(self, x: Any, y: bool) -> bool:
         return super(OrderedPredictor, self)._taught(x, y)  # asked, then taught: the parts learn too
@@ -96,13 +178,27 @@ class PairPredictor(OrderedPredictor[Bits]):
 
     def _labelled(self, x: Any, y: bool, number: int) -> None:
         self._each(
-            lambda part: part.learn_one(own(x), y), lambda part: part.learn_one(own(x), y, round=number)
+            lambda part, ours: part.learn_one(own(x), y, **({"round": number} if ours else {})), self._order
+        )
+
+    def _closed_before(self, round: int) -> bool:  # noqa: A002 - the field's own word
+        parts = (self.first, self.second)
+        return super()._closed_before(round) or any(
+            parts[place]._closed_before(round)  # noqa: SLF001 - a Predictor's, as this is one
+            for place in self._ours
         )
 
     def _given_up(self, number: int) -> None:
-        for part in (self.first, self.second):
-            if isinstance(part, Predictor):
-                part.give_up(number)
+        self._each(lambda part, _: part.give_up(number), self._ours)
+
+    def _rounds_state(self) -> OrderedState:
+        if self._failing is not None:
+            raise self._disagreement(self._failing)
+        return super()._rounds_state()
+
+    def _go_on_from(self, rounds: OrderedRounds[Bits]) -> None:
+        super()._go_on_from(rounds)
+        self._failing = None
 
     def _memo_to_plain(self, memo: Any) -> Any:
         return list(memo)
@@ -135,8 +231,7 @@ class PairPredictor(OrderedPredictor[Bits]):
             part.load_state_dict(body)  # on a copy: nothing may change before all is known to be right
             if isinstance(part, Predictor):
                 self._check_rounds(name, part._tally(), rounds.tally())  # noqa: SLF001 - as this has one
-        for part, body in zip(parts, bodies, strict=True):
-            part.load_state_dict(body)
+        self._each(lambda part, _: part.load_state_dict(bodies[part is self.second]), (0, 1))
 
     def _check_rounds(self, name: str, part: Tally, whole: Tally) -> None:
         """Refuse a part that has not seen the rounds of the whole, or more than these where it is known to have not."""
@@ -174,11 +269,12 @@ def joint(promised: list[tuple[float, float]]) -> Guarantee:
     )
 
 
-def _taught(part: Any, x: Any, y: bool) -> bool:
-    """Teach a stranger's predictor, and return what it said before."""
-    bit = bool(part.predict_one(x))
-    part.learn_one(own(x), y)
-    return bit
+def _taught(part: Any, x: Any, y: bool, *, ours: bool) -> bool:
+    """Teach a part, and return what it said before; False of a stranger, who was asked before."""
+    if ours:
+        return part._taught(x, y)  # type: ignore[no-any-return]  # noqa: SLF001 - a Predictor's, as the whole is one
+    part.learn_one(x, y)
+    return False
 
 
 def _check_part(name: str, part: Any, max_delay: int) -> None:

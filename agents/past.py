@@ -9,10 +9,12 @@ import heapq
 import itertools
 from array import array
 from collections.abc import Callable, Hashable, Iterator
+from types import NoneType
 from typing import Any
 
 import msgspec
 
+from streamlearn.errors import StateError
 from streamlearn.hypotheses import HypothesisClass
 from streamlearn.ordered import instance_from_plain, instance_to_plain
 from streamlearn.rounds import edited
@@ -99,6 +101,25 @@ def own(x: Any) -> Any:
     return dict(x) if isinstance(x, dict) else x
 
 
+def lasting(x: Any, hypotheses: HypothesisClass) -> Any:
+    """Return an instance to be kept: without features that JSON cannot carry, if the class takes it for the same.
+
+    Examples
+    --------
+    >>> from streamlearn.agents.past import lasting
+    >>> from streamlearn.hypotheses import Stumps
+    >>> lasting({"a": 1.0, "image": object()}, Stumps({"a": [0.5]}))
+    {'a': 1.0}
+    """
+    if not isinstance(x, dict):
+        return x
+    kept = {name: value for name, value in x.items() if _savable({name: value})}
+    same = (
+        len(kept) < len(x) and hypotheses.knows(kept) and hypotheses.identity(kept) == hypotheses.identity(x)
+    )
+    return kept if same else dict(x)
+
+
 def typed(x: Any) -> Hashable:
     """Return what only instances share that are equal with all their parts of the same types.
 
@@ -120,6 +141,20 @@ def typed(x: Any) -> Hashable:
     return type(x), x
 
 
+def safe(identity: Hashable) -> bool:
+    """Return whether an identity is made of Python's own plain types, which can always be looked up.
+
+    Examples
+    --------
+    >>> from streamlearn.agents.past import safe
+    >>> safe(5), safe((1, "a", frozenset({2.0}))), safe(object())
+    (True, True, False)
+    """
+    if type(identity) in {tuple, frozenset}:
+        return all(map(safe, identity))  # type: ignore[call-overload]  # its type was asked for
+    return type(identity) in {int, bool, float, str, bytes, NoneType}
+
+
 class Past:
     """The rounds whose labels have taken effect, by distinct instance.
 
@@ -135,15 +170,25 @@ class Past:
         self._batch = batch
         self._seen: dict[Hashable, Seen] = {}
 
-    def add(self, identity: Hashable, x: Any, *, answer: bool, label: bool, sequence: int) -> None:
-        """Take note of a round."""
+    def add(
+        self,
+        identity: Hashable,
+        x: Any,
+        *,
+        answer: bool,
+        label: bool,
+        sequence: int,
+        keep: Callable[[Any], Any] = own,
+    ) -> Any:
+        """Take note of a round, and return the instance kept of its identity: what ``keep`` made of the first one."""
         seen = self._seen.get(identity)
         if seen is None:
-            seen = self._seen[identity] = Seen(own(x))
+            seen = self._seen[identity] = Seen(keep(x))
         seen.counts[2 * answer + label] += 1
         first = seen.first[label]
         if len(first) < self._batch:
             first.append(sequence)
+        return seen.x
 
     def disagreements(self, h: Callable[[Any], bool]) -> tuple[int, int]:
         """Return on how many rounds a function differs from what was answered, and on how many of them it is right."""
@@ -214,6 +259,14 @@ class Past:
 
     def __len__(self) -> int:
         return len(self._seen)
+
+
+def _savable(x: Any) -> bool:
+    try:
+        instance_to_plain(x)
+    except StateError:
+        return False
+    return True
 
 
 def _check_seen(saved: SeenState, batch: int) -> None:

@@ -27,6 +27,7 @@ _HOME = {
 _MODULES = frozenset(
     {
         "agents",
+        "audit",
         "bounds",
         "checks",
         "errors",

@@ -14,8 +14,8 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
-from streamlearn.errors import ParameterError, RoundError, StateError
-from streamlearn.hypotheses.instances import from_plain, to_plain
+from streamlearn import nested
+from streamlearn.errors import ParameterError, RoundError
 from streamlearn.prediction import Predictor, binary_label, check_instance
 from streamlearn.rounds import MOST_PENDING, Runs, Tally, closed_before, edited, round_number, same_number
 
@@ -275,8 +275,9 @@ class OrderedPredictor(Predictor, Generic[M]):
 
     def _close(self, late: Round[M]) -> None:
         """Presume a label where none will come."""
-        late.label = self._presumed(late)
+        presumed = self._presumed(late)
         self._given_up(late.number)
+        late.label = presumed  # what raises before leaves the round awaiting its label
 
     def _settle(self) -> None:
         """Let labels take effect, up to the oldest round that has none."""
@@ -284,6 +285,9 @@ class OrderedPredictor(Predictor, Generic[M]):
             oldest = self._waiting.popleft()
             self._closed.add(oldest.number)
             self._resolve(oldest.x, bool(oldest.label), oldest.memo)
+
+    def _closed_before(self, round: int) -> bool:  # noqa: A002 - the field's own word
+        return round in self._closed
 
     def _tally(self) -> Tally:
         return OrderedRounds(self._sequence, self._waiting, self._closed).tally()
@@ -366,6 +370,8 @@ def check_max_delay(max_delay: object) -> int:
 def instance_to_plain(x: Any) -> Any:
     """Return an instance, a dict of features or a hashable, as JSON data.
 
+    Whatever a class makes of it, the round it belongs to may have to be saved: lists, dicts and NaN are carried too.
+
     Raises
     ------
     StateError
@@ -374,12 +380,10 @@ def instance_to_plain(x: Any) -> Any:
     Examples
     --------
     >>> from streamlearn.ordered import instance_from_plain, instance_to_plain
-    >>> instance_from_plain(instance_to_plain({"a": 1.5, "b": None}))
-    {'a': 1.5, 'b': None}
+    >>> instance_from_plain(instance_to_plain({"a": 1.5, "b": None, "more": [1, (2, {"c": 3})]}))
+    {'a': 1.5, 'b': None, 'more': [1, (2, {'c': 3})]}
     """
-    if isinstance(x, dict):
-        return {"features": [[to_plain(name), to_plain(value)] for name, value in x.items()]}
-    return to_plain(x)
+    return nested.to_plain(x)
 
 
 def instance_from_plain(data: Any) -> Any:
@@ -390,10 +394,4 @@ def instance_from_plain(data: Any) -> Any:
     StateError
         If it is none.
     """
-    if isinstance(data, dict) and data.keys() == {"features"}:
-        try:
-            pairs = msgspec.convert(data["features"], list[tuple[Any, Any]])
-        except msgspec.ValidationError:
-            raise StateError("malformed instance in a saved state; give what state_dict() returned") from None
-        return {from_plain(name): from_plain(value) for name, value in pairs}
-    return from_plain(data)
+    return nested.from_plain(data)

@@ -145,6 +145,10 @@ class Predictor(Agent, river.base.Classifier):
         """Return what was seen of the rounds."""
         return self._rounds.tally()
 
+    def _closed_before(self, round: int) -> bool:  # noqa: A002 - the field's own word
+        """Return whether a round was answered or given up, so that asking for it is refused."""
+        return round in self._tally().answered
+
     def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Self:
         """Return a predictor with the same parameters but for those given, which has learned nothing.
 

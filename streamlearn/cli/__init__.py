@@ -1,7 +1,7 @@
 """The command line: the one place that puts agents, reporters and replays together.
 
 Exit codes: 0 done; 1 the input cannot be used (one line on standard error says what, where and how to mend
-it); 2 wrong usage; 130 interrupted.
+it); 2 wrong usage; 3 an audit refutes the claim; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     epilog=(
-        "Exit codes: 0 done, 1 the input cannot be used, 2 wrong usage, 130 interrupted. "
+        "Exit codes: 0 done, 1 the input cannot be used, 2 wrong usage, 3 a claim is refuted (audit), 130 interrupted. "
         "The --help of each command ends with an example."
     ),
 )
@@ -70,6 +70,7 @@ def _fail(message: str) -> NoReturn:
 
 
 from streamlearn.cli import answering as answering  # noqa: E402 - as above
+from streamlearn.cli import auditing as auditing  # noqa: E402 - as above
 from streamlearn.cli import bounding as bounding  # noqa: E402 - as above
 from streamlearn.cli import classes as classes  # noqa: E402 - as above
 from streamlearn.cli import demo as demo  # noqa: E402 - as above

@@ -11,12 +11,12 @@ import numpy as np
 
 from streamlearn.accounting import acceptance
 from streamlearn.accounting.combining import plain, smallest_delay
-from streamlearn.accounting.moments import Levels
+from streamlearn.accounting.moments import Levels, best
 from streamlearn.errors import ParameterError, SizeError
 from streamlearn.hypotheses.base import HypothesisClass, check_class
 from streamlearn.ordered import check_max_delay
 from streamlearn.planning.arguments import one_of
-from streamlearn.planning.certificate import Certificate, candidate_delta
+from streamlearn.planning.certificate import Certificate, candidate_delta, log_moments, mass_apart
 from streamlearn.planning.chances import Chances
 from streamlearn.planning.combination import Combination
 from streamlearn.planning.crossing import crossover
@@ -35,8 +35,8 @@ from streamlearn.planning.search import (
     Task,
     batch_of,
 )
-from streamlearn.planning.shape import levels, shape
-from streamlearn.rounding import as_float
+from streamlearn.planning.shape import costs, levels, shape
+from streamlearn.rounding import OUT_OF, as_float
 
 _NEAR = np.array([0.92, 0.96, 0.97, 0.98, 0.99, 1.0, 1.01, 1.02, 1.03, 1.04, 1.08])
 """Orders that a certificate looks through, over the proposal's."""
@@ -189,7 +189,8 @@ _MOST_RAMPS = 40  # that are tried
 _SECANTS = 8  # steps before the price is sought by halving
 _GROWTHS = (1.1, 1.5, 2.5, 5.0)  # of an ε that is tried as a remedy
 _MOST_STRETCH = 1.2  # a ramp is at most that much longer than any proposed
-_ROOM = 2e-6  # of the logarithm of the price: a ramp that much too long will do
+_ROOM = 2e-5  # of the logarithm of the price: a ramp that much too long will do
+_NUDGE, _STRIDE = 1e-3, 1.0  # of it: the slope is taken over the one, no step is longer than the other
 
 
 class _NoRampError(SizeError):
@@ -263,13 +264,26 @@ def _rounded(
     eta, batch = _least_eta(task, proposal), proposal.batch
     chances = acceptance.ramp(proposal.alpha, proposal.apart)
 
+    orders, first = proposal.order * _NEAR, int(proposal.first * OUT_OF)
+    ends = np.array(
+        [first, OUT_OF - first], dtype=np.uint64
+    )  # all of a ramp that counts but for its log-moments
+    apart = mass_apart(used, proposal.alpha, chances, ends)
+    selection, accepted, _ = log_moments(used, eta, proposal.alpha, ends, orders)
+
+    def foreseen(price: float) -> float:
+        """Return about the ln of δ, over what is allowed, that a ramp of a price will be certified at."""
+        mirrors = used.steps * costs(proposal.first, proposal.order, price / 2.0, orders)
+        rest, _ = best(selection + accepted + mirrors, orders, epsilon)
+        return math.log((apart + (1.0 - apart) * rest + used.excess_delta(eta, batch)) / delta)
+
     def certified(ramp: Levels) -> Certificate:
         return candidate_delta(
             used, epsilon=epsilon, eta=eta, batch=batch, alpha=proposal.alpha, acceptance=chances, ramp=ramp,
-            orders=proposal.order * _NEAR,
+            orders=orders,
         )  # fmt: skip
 
-    ramp, order = _shortest(proposal, used.steps, delta, certified)
+    ramp, order = _shortest(proposal, _foreseen(proposal, used.steps, foreseen), delta, certified)
     delays = schedule(used.steps, batch, len(chances) - 1, len(ramp), late)
     plan = Plan(
         cls.digest, cls.dimension, task.epsilon, task.delta, used.mode, used.steps, batch, eta, proposal.alpha,
@@ -280,14 +294,18 @@ def _rounded(
 
 
 def _shortest(
-    proposal: Proposal, steps: int, delta: float, certified: Callable[[Levels], Certificate]
+    proposal: Proposal,
+    from_here: tuple[float, float],
+    delta: float,
+    certified: Callable[[Levels], Certificate],
 ) -> tuple[Levels, float]:
     """Return about the shortest ramp of N Mirrors that keeps δ, and the order that certifies it.
 
-    By secants over the logarithm of the price, from the slope that the shape foretells: long ramps take a second each.
+    By secants over the logarithm of the price, from where it is foreseen, with the slope there: long ramps take a
+    second each.
     """
-    start = at = math.log(proposal.price)
-    slope = _slope(proposal, steps)
+    start, slope = from_here
+    at = start
     low, high = start - _WIDEST, start + _WIDEST
     best: tuple[Levels, float] | None = None
     last: tuple[float, float] | None = None
@@ -321,12 +339,26 @@ def _shortest(
     return best
 
 
+def _foreseen(proposal: Proposal, steps: int, over: Callable[[float], float]) -> tuple[float, float]:
+    """Return about the logarithm of the price whose ramp just keeps δ, and about by how much ln δ changes with it."""
+    start = at = math.log(proposal.price)
+    slope = _slope(proposal, steps)
+    for _ in range(_SECANTS):
+        here = over(math.exp(at))
+        slope = min((over(math.exp(at + _NUDGE)) - here) / _NUDGE, -1e-3)
+        step = min(max(-here / slope, -_STRIDE), _STRIDE)
+        at += step
+        if abs(step) < _ROOM:
+            return at, slope
+    return start, _slope(proposal, steps)  # it does not settle: rounding to whole units decides
+
+
 def _slope(proposal: Proposal, steps: int) -> float:
     """Return about by how much ln δ changes with ln price: as all Mirrors' log-moments do."""
-    costs = [
+    spent = [
         shape(proposal.first, proposal.order, proposal.price * change / 2.0).cost for change in (1.0, 1.01)
     ]
-    return min(steps * (costs[1] - costs[0]) / math.log(1.01), -1e-3)
+    return min(steps * (spent[1] - spent[0]) / math.log(1.01), -1e-3)
 
 
 def _least_eta(task: Task, proposal: Proposal) -> float:

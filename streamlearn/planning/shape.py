@@ -19,6 +19,8 @@ from streamlearn.rounding import OUT_OF
 _BLOCK = 1 << 14  # rounds worked on at once: few enough to stay near the processor
 _SEARCH = 26  # golden steps: ln s to 8e-5
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
+_LOSS = 30.0  # the most of an order times a loss that a rounded step may have
+_MANY_UNITS = 64.0  # steps of so many units may be off by one
 _SMALLEST, _LARGEST = 1e-9, 4.0  # steps in log-odds that are thought of
 
 
@@ -66,13 +68,37 @@ def shape(first: float, order: float, price: float, points: int = 60) -> Shape:
     >>> round(found.length), round(found.cost, 2)
     (327, 1.57)
     """
-    start = math.log(first) - math.log1p(-first)
-    odds = start * (1.0 - np.linspace(0.0, 1.0, points))
+    odds = _grid(first, points)
     width = _steps(odds, order, price)
-    spacing = np.diff(odds)
-    density, costs = 1.0 / width, _cost(odds, width, order) / width
-    rounds = np.concatenate([[0.0], np.cumsum(spacing * (density[1:] + density[:-1]) / 2.0)])
-    return Shape(odds, rounds, float((spacing * (costs[1:] + costs[:-1]) / 2.0).sum()))
+    density = 1.0 / width
+    rounds = np.concatenate([[0.0], np.cumsum(np.diff(odds) * (density[1:] + density[:-1]) / 2.0)])
+    return Shape(odds, rounds, _integral(odds, _cost(odds, width, order) / width))
+
+
+def costs(first: float, order: float, price: float, orders: Floats, points: int = 600) -> Floats:
+    """Return about the log-moments, of several orders, of the ramp that is shortest for one.
+
+    Parameters
+    ----------
+    first, order, price, points
+        As for :func:`shape`.
+    orders
+        z; shape (orders,).
+
+    Returns
+    -------
+    array of shape (orders,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from streamlearn.planning.shape import costs
+    >>> costs(1e-3, 10.0, 100.0, np.array([5.0, 10.0])).round(2).tolist()
+    [0.42, 1.57]
+    """
+    odds = _grid(first, points)
+    width = _steps(odds, order, price)
+    return np.array([_integral(odds, _cost(odds, width, z) / width) for z in orders.tolist()])
 
 
 def levels(first: float, order: float, price: float) -> moments.Levels:
@@ -101,8 +127,42 @@ def levels(first: float, order: float, price: float) -> moments.Levels:
         odds = np.interp(places * stretch, found.rounds, found.odds)
         chances = OUT_OF / (1.0 + np.exp(-odds))  # at most 2^63, so they fit
         ramp[places] = np.maximum(chances.astype(np.uint64), 1)
+    _slow_down(ramp[:below], order)
     ramp[length - below :] = np.uint64(0) - ramp[:below][::-1]  # modulo 2^64
     return ramp
+
+
+def _slow_down(ramp: moments.Levels, order: float) -> None:
+    """Let no chance rise by more units at once than an order stands, but for single ones.
+
+    Where a round rises by little more than one unit out of 2^64, rounding down makes it two here and there: of a chance
+    of twenty units that is a loss which a large order makes everything of.
+    """
+    growth = math.expm1(min(_LOSS / order, 1.0))
+    known = int(
+        np.searchsorted(ramp, min(_MANY_UNITS / growth, 2.0**63))
+    )  # beyond, a unit more or less is nothing
+    jumps = np.diff(ramp[:known])
+    most = np.maximum(1, (ramp[: max(0, known - 1)] * growth).astype(np.uint64))
+    steep = np.flatnonzero(jumps > most)
+    at = int(steep[0]) if len(steep) else known
+    while at < known - 1:
+        allowed = int(ramp[at]) + max(1, int(int(ramp[at]) * growth))
+        if ramp[at + 1] <= allowed:  # caught up: on to the next
+            later = steep[np.searchsorted(steep, at + 1) :]
+            at = int(later[0]) if len(later) else known
+            continue
+        at += 1
+        ramp[at] = allowed
+
+
+def _grid(first: float, points: int) -> Floats:
+    """Return log-odds from that of a chance to 0."""
+    return (math.log(first) - math.log1p(-first)) * (1.0 - np.linspace(0.0, 1.0, points))
+
+
+def _integral(at: Floats, values: Floats) -> float:
+    return float((np.diff(at) * (values[1:] + values[:-1]) / 2.0).sum())
 
 
 def _steps(odds: Floats, order: float, price: float) -> Floats:

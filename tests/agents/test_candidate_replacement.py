@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import random
 from decimal import Decimal
 
@@ -11,8 +12,9 @@ import pytest
 
 from streamlearn import Key, state
 from streamlearn.agents.candidate_replacement import CandidateReplacementPredictor
+from streamlearn.agents.past import safe
 from streamlearn.errors import ParameterError, PlanError, RoundError, StateError
-from streamlearn.hypotheses import Finite, Point3, Points, Stumps, Thresholds
+from streamlearn.hypotheses import Conjunctions, Finite, Point3, Points, Stumps, Thresholds
 from streamlearn.planning import Plan, candidate_plan
 from streamlearn.selection import Mistake, scheme
 
@@ -330,3 +332,110 @@ def test_strangers_break_nothing():
         assert agent.predict_one(x) is False
         agent.learn_one(x, True)
     assert agent._resolved == 0
+
+
+class Prickly:
+    """Equal to itself alone; asked about any other it raises."""
+
+    def __eq__(self, other):
+        if self is not other:
+            raise RuntimeError
+        return True
+
+    def __hash__(self):
+        return 1
+
+
+FURTHER = [
+    {}, {"more": [1]}, {"more": math.nan}, {"more": float("-nan")}, {"more": {"b": [2, (3, {"c": None})]}},
+    {"more": (1, [math.nan])}, {"more": "x", "rest": [[]]},
+]  # fmt: skip
+UNSAVABLE = [
+    {"more": Odd()},
+    {"more": Prickly()},
+    {"more": Prickly()},
+    {"more": {Odd()}},
+    {"more": Decimal("NaN")},
+]
+FEATURES = {
+    "stumps": (Stumps({"a": [0.5, 1.5]}), [{"a": a} for a in (0, 1, 2)]),
+    "conjunctions": (Conjunctions(["p", "q"], k=2), [{"p": p, "q": q} for p in (0, 1) for q in (0, 1)]),
+}
+
+
+def in_order(agent, stream, late, save_every=None):
+    """The agent's answers, each label just ``late`` rounds late; saved and restored every so many rounds."""
+    answers = []
+    for t, (x, _) in enumerate(stream):
+        if save_every and t % save_every == 0:
+            agent = state.loads(state.dumps(agent), agent.clone())
+        answers.append(agent.predict_one(x, round=t))
+        if t >= late:
+            agent.learn_one(*stream[t - late], round=t - late)
+    return answers, state.dumps(agent) if save_every else None
+
+
+@pytest.mark.parametrize("late", [0, 2])
+@pytest.mark.parametrize("name", FEATURES)
+def test_further_features_that_no_table_holds_make_no_difference(name, late):
+    """Online is offline on them, as it is without them, and saved runs go on alike."""
+    cls, instances = FEATURES[name]
+    plan = small_plan(cls, max_delay=late)
+    changed = 0
+    for number, stream in streams(60, instances, [lambda x: all(x.values()), cls.default]):
+        draws = random.Random(number)
+
+        def given(further, stream=stream, draws=draws):
+            return [(x | draws.choice(further), y) for x, y in stream]
+
+        def agent(number=number):
+            return CandidateReplacementPredictor(cls, plan=plan, key=Key.from_seed(number), max_delay=late)
+
+        told = given(FURTHER)
+        answers, _ = in_order(agent(), stream, late)
+        assert answers == offline(agent(), told)
+        assert answers == in_order(agent(), given([*FURTHER, *UNSAVABLE]), late)[0]
+        told = [(x, y) if late else (x | {"image": object()}, y) for x, y in told]  # of no use to the class
+        saved = [in_order(agent(), told, late, every) for every in (5, 60)]
+        assert saved[0] == saved[1]
+        assert saved[0][0] == answers
+        changed += answers != [cls.default(x) for x, _ in stream]
+    assert changed > 5  # else nothing was learned
+
+
+def test_what_differs_from_itself_or_others_by_a_strangers_word_is_unknown_whoever_came_before():
+    """An identity that is a stranger's own cannot be looked up: it is no instance, also not the first of its kind."""
+    assert [safe(x) for x in (Prickly(), (1, Prickly()), frozenset({Prickly()}), 1, ("a", None))] == [
+        False, False, False, True, True,
+    ]  # fmt: skip
+    agent = CandidateReplacementPredictor(Points(), plan=small_plan(Points()), key=Key.from_seed(1))
+    agent.learn_one(Prickly(), False)
+    for x in (Prickly(), {"a": Prickly(), "b": [1]}):
+        assert agent.predict_one(x) is False
+        agent.learn_one(x, True)
+    assert agent._resolved == 1
+
+
+def test_an_instance_too_deep_to_be_saved_is_said():
+    deep = 1
+    for _ in range(40):
+        deep = [deep]
+    agent = CandidateReplacementPredictor(Point3(), plan=small_plan(Point3()), key=Key.from_seed(1))
+    agent.predict_one({"a": deep, "b": 1}, round=1)
+    with pytest.raises(StateError, match="nested more than 32 deep cannot be saved; make it flatter"):
+        agent.state_dict()
+    agent.learn_one({"a": deep, "b": 1}, True, round=1)
+    saved = agent.state_dict()
+    for wrong in (
+        {"features": [["a"]]},
+        {"features": 1},
+        {"list": 1},
+        {"float": "nan", "more": 1},
+        {"tuple": [[]]},
+    ):
+        saved["body"]["rounds"] |= {"asked": 2}
+        saved["body"]["rounds"]["waiting"] = [
+            {"number": 2, "x": wrong, "answer": False, "memo": None, "label": None}
+        ]
+        with pytest.raises(StateError, match="malformed"):
+            agent.load_state_dict(saved)

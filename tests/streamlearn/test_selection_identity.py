@@ -135,11 +135,6 @@ def supported():
 SUPPORTED = list(supported())
 
 
-def hashable(instances):
-    """Without what a predictor cannot remember, and so takes for unknown."""
-    return [[x for x in same if not (isinstance(x, dict) and x.get("more") == [1])] for same in instances]
-
-
 def streams(instances, count=12, rounds=60):
     """Streams of (identity, label), and the instance of each round, as the first of its kind and as any."""
     draws = random.Random(7)
@@ -177,7 +172,7 @@ def test_a_predictor_selects_alike_from_instances_of_one_identity(name, mode):
     shape = {"eta": 1.0, "batch": 4, "ramp": [0.5], "acceptance": [0.0, 1.0], "beta": 1.0, "mode": mode}
     plan = Plan.explicit(cls, epsilon=5.0, **shape)
     advanced = 0
-    for number, labels, plain, other in streams(hashable(instances)):
+    for number, labels, plain, other in streams(instances):
         traces = [
             trace(
                 CandidateReplacementPredictor(cls, plan=plan, key=KEY.derive(f"{number}")),
@@ -217,7 +212,7 @@ def test_an_unknown_instance_does_not_decide_what_a_known_one_supports():
 def test_a_private_predictor_answers_alike():
     cls, instances = CASES["stumps"]
     plan = private_plan(cls, 20.0, 0.09)
-    for number, labels, plain, other in streams(hashable(instances), count=3, rounds=400):
+    for number, labels, plain, other in streams(instances, count=3, rounds=400):
         agents = [PrivatePredictor(cls, plan=plan, key=KEY.derive(f"{number}")) for _ in range(2)]
         traces = [
             trace(agent, given, labels, lambda whole: whole.combined.first._selector.to_plain())
