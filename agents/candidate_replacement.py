@@ -301,7 +301,7 @@ class CandidateReplacementPredictor(OrderedPredictor[Memo | None]):
     def _memo_from_plain(self, data: Any) -> Memo | None:
         try:
             memo: Memo | None = msgspec.convert(data, Memo | None)
-        except msgspec.ValidationError:
+        except (ValueError, RecursionError):  # also half a character
             raise StateError("malformed round in a saved state; give what state_dict() returned") from None
         return None if memo is None else check_memo(memo)
 

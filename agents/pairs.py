@@ -206,7 +206,7 @@ class PairPredictor(OrderedPredictor[Bits]):
     def _memo_from_plain(self, data: Any) -> Bits:
         try:
             bits: Bits = msgspec.convert(data, Bits)
-        except msgspec.ValidationError:
+        except (ValueError, RecursionError):  # also half a character
             raise StateError("malformed round in a saved state; give what state_dict() returned") from None
         return bits
 

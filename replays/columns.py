@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
@@ -95,7 +96,7 @@ def choose(
     Columns(value='bid', episode='auction_id', time=None)
     """
     if len(set(names)) < len(names):
-        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        twice = next(name for name, count in Counter(names).items() if count > 1)
         raise StreamError(f"{log}: two columns are called {shown(twice)}; rename one of them")
     listing = listed(names)
     asked = {"value": value, "episode": episode, "time": time}

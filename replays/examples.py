@@ -24,6 +24,7 @@ from streamlearn.replays.tables import Format, Table
 _WORDS = {"0": False, "1": True, "false": False, "true": True, "0.0": False, "1.0": True}
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]*)", re.ASCII)
 _DECIMAL = re.compile(r"-?((0|[1-9][0-9]*)([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
+_MOST_DIGITS = 4_000  # of a whole number; Python refuses to read 4,301, and as a float many would be one
 _SECOND = 1_000_000  # timestamps are read in microseconds
 
 
@@ -86,8 +87,8 @@ def read_examples(
 
     Notes
     -----
-    In CSV a cell that spells a number is one (``007`` and ``1_000`` are text), an empty one is no feature. The log is
-    read as it is iterated: memory does not grow with it.
+    In CSV a cell that spells a number is one (``007`` and ``1_000`` are text, and so is a whole number of more than
+    4,000 digits), an empty one is no feature. The log is read as it is iterated: memory does not grow with it.
 
     Examples
     --------
@@ -304,7 +305,7 @@ def _typed(cell: Any) -> Any:
         return None if isinstance(cell, float) and math.isnan(cell) else cell
     text = cell.strip()
     if _WHOLE.fullmatch(text):
-        return int(text)
+        return int(text) if len(text) <= _MOST_DIGITS else text
     if _DECIMAL.fullmatch(text):
         return float(text)
     return text or None

@@ -11,7 +11,7 @@ from typing import Any, Literal, Self, TypeVar
 import msgspec
 
 from streamlearn.channels import Channel, Report
-from streamlearn.errors import BudgetError, ParameterError, PrivateValueError, ReportError, StateError
+from streamlearn.errors import BudgetError, ParameterError, PrivateValueError, ReportError, StateError, brief
 from streamlearn.files import write_atomically
 from streamlearn.randomness import Key
 from streamlearn.reporters.ledger import Entry, Ledger
@@ -252,12 +252,15 @@ class Reporter:
         True
         """
         try:
-            state = msgspec.json.decode(Path(path).read_bytes())
-        except OSError as error:
+            data = Path(path).read_bytes()
+        except (OSError, ValueError) as error:  # ValueError: no name of a file
+            reason = getattr(error, "strerror", None) or error
             raise StateError(
-                f"memory {path}: cannot be read ({error.strerror}); give a file made by Reporter.save"
+                f"memory {path}: cannot be read ({reason}); give a file made by Reporter.save"
             ) from None
-        except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        try:
+            state = msgspec.json.decode(data)
+        except (msgspec.MsgspecError, RecursionError) as error:
             raise StateError(
                 f"memory {path}: not JSON ({error}); give a file made by Reporter.save"
             ) from None
@@ -272,7 +275,7 @@ class Reporter:
             )
         if not 1 <= header.version <= VERSION:
             raise StateError(
-                f"memory version {header.version} is not among 1..{VERSION}, those read here; "
+                f"memory version {brief(header.version)} is not among 1..{VERSION}, those read here; "
                 "upgrade streamlearn"
             )
         saved = _convert(state, _State)
@@ -304,7 +307,10 @@ def _event_name(event_id: object) -> str:
     if not isinstance(event_id, str):
         if isinstance(event_id, bool) or not isinstance(event_id, numbers.Integral):
             raise ReportError(f"event_id must be text or an integer, got {type(event_id).__name__}")
-        return str(int(event_id))
+        try:
+            return str(int(event_id))
+        except ValueError:
+            raise ReportError("event_id is a number of more than 4,300 digits; give a shorter name") from None
     if not event_id:
         raise ReportError("event_id is empty; name the event, so that asked again it answers the same")
     if not event_id.isascii():
@@ -346,5 +352,5 @@ def _plain(epsilon: float) -> float | Literal["inf"]:
 def _convert(plain: object, kind: type[T]) -> T:
     try:
         return msgspec.convert(plain, kind)
-    except msgspec.ValidationError as error:
+    except (ValueError, RecursionError) as error:  # also half a character, or a number too long to be shown
         raise StateError(f"malformed memory: {error}; give what state_dict() returned, unedited") from None

@@ -31,7 +31,7 @@ from river.base import Base
 
 from streamlearn import state
 from streamlearn.channels import Case, Channel, Report
-from streamlearn.errors import HorizonError, ReportError, StateError
+from streamlearn.errors import HorizonError, ReportError, StateError, brief
 from streamlearn.plans import ReportingPlan
 from streamlearn.priors.base import Floats
 from streamlearn.privacy import Guarantee
@@ -277,6 +277,6 @@ def unpack_stopper(stopper: Stopper, saved: dict[str, Any]) -> StopperState:
     if not 1 <= body.round <= stopper.horizon + (not body.stopped):
         raise StateError(
             f"round must lie in 1..{stopper.horizon} (one more where all have passed and nobody was taken), "
-            f"got {body.round}; the state was edited or cut"
+            f"got {brief(body.round)}; the state was edited or cut"
         )
     return body

@@ -185,7 +185,7 @@ class Channel(msgspec.Struct, frozen=True, gc=False):
             stage, threshold, below, at, above = tag.split("/")
             law = int(stage), float.fromhex(threshold), int(below, 16), int(at, 16), int(above, 16)
             channel = cls(*law, epsilon=math.inf)
-        except (AttributeError, ValueError, OverflowError):
+        except (AttributeError, TypeError, ValueError, OverflowError):
             channel = None
         # A second spelling of one law would be a second answer to it, so only the one that is written passes.
         if channel is None or channel.tag != tag:

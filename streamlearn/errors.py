@@ -8,18 +8,40 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Literal
+from typing import Final, Literal
+
+MOST_LETTERS: Final = 2_000
+"""The longest text of an error: what was given, and is named in it, may be of any length."""
+_FIRST, _LAST = 1_400, 500
 
 
 class StreamlearnError(Exception):
-    """Base of every error this package raises on purpose.
+    """Base of every error this package raises on purpose. Of a very long text the middle is left out.
 
     Examples
     --------
     >>> from streamlearn.errors import ParameterError, StreamlearnError
     >>> issubclass(ParameterError, StreamlearnError) and issubclass(ParameterError, ValueError)
     True
+    >>> len(str(ParameterError("x" * 1_000_000 + " is no number; give one")))
+    1903
     """
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return text if len(text) <= MOST_LETTERS else f"{text[:_FIRST]} … {text[-_LAST:]}"
+
+
+def brief(number: int) -> str:
+    """Return a whole number as a message shows it: Python refuses to write one of more than 4,300 digits.
+
+    Examples
+    --------
+    >>> from streamlearn.errors import brief
+    >>> brief(7), brief(-(10**5000))
+    ('7', 'an integer of more than 40 digits')
+    """
+    return str(number) if abs(number) < 10**40 else "an integer of more than 40 digits"
 
 
 class ParameterError(StreamlearnError, ValueError):

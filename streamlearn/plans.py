@@ -231,7 +231,7 @@ class ReportingPlan:
 def _decode(text: str | bytes, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(text, type=kind)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+    except (msgspec.MsgspecError, UnicodeError, RecursionError, TypeError) as error:
         raise PlanError(f"not a reporting plan: {error}; give the JSON of stopper.plan.to_json()") from None
 
 

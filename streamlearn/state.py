@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from streamlearn.errors import StateError
+from streamlearn.errors import StateError, brief
 
 if TYPE_CHECKING:
     from streamlearn.base import Agent
@@ -102,10 +102,11 @@ def unpack(agent: Agent, state: dict[str, Any], body_type: type[B]) -> B:
     """
     envelope = _convert(state, Envelope)
     if envelope.format < 1:
-        raise StateError(f"state format must be >= 1, got {envelope.format}; the state was edited")
+        raise StateError(f"state format must be >= 1, got {brief(envelope.format)}; the state was edited")
     if envelope.format > FORMAT:
         raise StateError(
-            f"state format {envelope.format} is newer than {FORMAT}, the newest read here; upgrade streamlearn"
+            f"state format {brief(envelope.format)} is newer than {FORMAT}, the newest read here; "
+            "upgrade streamlearn"
         )
     if envelope.kind not in _kinds:
         raise StateError(f"state is of unknown kind {envelope.kind!r}; registered here: {', '.join(kinds())}")
@@ -124,6 +125,11 @@ def unpack(agent: Agent, state: dict[str, Any], body_type: type[B]) -> B:
 def dumps(agent: Agent) -> bytes:
     """Return the agent's state as JSON bytes.
 
+    Raises
+    ------
+    StateError
+        If JSON cannot carry what the agent has seen: half a character, or a number of more than 4,300 digits.
+
     Examples
     --------
     >>> from streamlearn import state
@@ -132,7 +138,13 @@ def dumps(agent: Agent) -> bytes:
     >>> state.loads(state.dumps(stopper), stopper.clone()).round
     1
     """
-    return msgspec.json.encode(agent.state_dict())
+    plain = agent.state_dict()
+    try:
+        return msgspec.json.encode(plain)
+    except ValueError as error:
+        raise StateError(
+            f"the state cannot be written as JSON: {error}; give the agent instances that JSON can carry"
+        ) from None
 
 
 AgentT = TypeVar("AgentT", bound="Agent")
@@ -148,7 +160,7 @@ def loads(data: bytes | str, agent: AgentT) -> AgentT:
     """
     try:
         state = msgspec.json.decode(data, type=dict[str, Any])
-    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+    except (msgspec.MsgspecError, UnicodeError, RecursionError, TypeError) as error:
         raise StateError(f"not a saved state: {error}; give the bytes that state.dumps wrote") from None
     agent.load_state_dict(state)
     return agent
@@ -160,5 +172,5 @@ S = TypeVar("S")
 def _convert(plain: dict[str, Any], kind: type[S]) -> S:
     try:
         return msgspec.convert(plain, kind)
-    except msgspec.ValidationError as error:
+    except (ValueError, RecursionError) as error:  # also half a character, or a number too long to be shown
         raise StateError(f"malformed state: {error}; give what state_dict() returned, unedited") from None

@@ -16,6 +16,8 @@ LIVE_STOPPED: Final = "live.stopped"
 LIVE_BROKER_LOST: Final = "live.broker_lost"
 LIVE_BROKER_BACK: Final = "live.broker_back"
 LIVE_MESSAGES_LOST: Final = "live.messages_lost"
+LIVE_ALREADY_THERE: Final = "live.already_there"
+_WARNINGS: Final = {LIVE_BROKER_LOST, LIVE_BROKER_BACK, LIVE_MESSAGES_LOST, LIVE_ALREADY_THERE}
 
 
 def emit(event: str, **fields: Any) -> None:
@@ -34,4 +36,5 @@ def emit(event: str, **fields: Any) -> None:
     # Unconfigured, structlog would print to standard output, which belongs to the program's results. And
     # whoever configured it has imported it, so there is no need to pay 70 ms for the import here.
     if structlog is not None and structlog.is_configured():
-        structlog.get_logger("streamlearn").info(event, **fields)
+        log = structlog.get_logger("streamlearn")
+        (log.warning if event in _WARNINGS else log.info)(event, **fields)

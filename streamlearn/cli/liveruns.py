@@ -6,19 +6,19 @@ import contextlib
 import os
 import signal
 import sys
-import threading
 import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from streamlearn.errors import BrokerError, StateError, StreamlearnError
+from streamlearn import telemetry
+from streamlearn.errors import BrokerError, ParameterError, StateError, StreamlearnError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from streamlearn.live import Message, Pump, Sink, Source
+    from streamlearn.live import Message, Pump, Sink, Source, Store
     from streamlearn.live.messages import Position
     from streamlearn.plans import ReportingPlan
 
@@ -36,13 +36,15 @@ class UntilIdle:
         self.ended = False
         self.shared = source.shared
         self.acknowledge = source.acknowledge
+        self.feeds_on = getattr(source, "feeds_on", lambda _: False)
         self.lag = source.lag
         self.close = source.close
 
-    def start(self, positions: Mapping[str, Position]) -> None:
+    def start(self, positions: Mapping[str, Position]) -> Mapping[str, Position] | None:
         """Start the source; the silence begins."""
-        self._source.start(positions)
+        begun = self._source.start(positions)
         self._last = time.monotonic()
+        return begun
 
     def fetch(self, most: int, patience: float) -> list[Message]:
         """Fetch from the source, and look how long it has been silent."""
@@ -84,26 +86,77 @@ def only_pipe(store: Path) -> Iterator[None]:
         yield
 
 
-@contextlib.contextmanager
-def ending(pump: Pump) -> Iterator[threading.Event]:
-    """Let the first SIGTERM or Ctrl-C end the run after its batch, and the second one at once."""
-    told = threading.Event()
+class Ended(KeyboardInterrupt):
+    """The run was told to end before it has read anything: whatever it is at is dropped, as safe as a kill."""
 
-    def end(number: int, _: object) -> None:
+
+class Ending:
+    """What SIGTERM and Ctrl-C do: the first ends the run after its batch, the second at once.
+
+    Attributes
+    ----------
+    run
+        The run's name, once it is known.
+    pump
+        What is told to stop, once there is one.
+    """
+
+    def __init__(self) -> None:
+        self.run: str | None = None
+        self.pump: Pump | None = None
+
+    @contextlib.contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Heed signals; one that comes while the run is still starting ends it quietly."""
+        before = {number: signal.signal(number, self._end) for number in (signal.SIGTERM, signal.SIGINT)}
+        try:
+            yield
+        except Ended:
+            if self.pump is None:  # else it has said so
+                telemetry.emit(telemetry.LIVE_STOPPED, run=self.run)
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _end(self, number: int, _: object) -> None:
         signal.signal(number, signal.SIG_DFL)
-        told.set()
-        pump.stop()
+        if self.pump is None or not self.pump.begun:
+            raise Ended
+        self.pump.stop()
 
-    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGINT)}
+
+@contextlib.contextmanager
+def unless_it_fails(store: Store) -> Iterator[None]:
+    """Take a store away again that was made in vain: what was asked for is refused before anything is committed."""
+    from streamlearn.live import database  # noqa: PLC0415 - keeps --help fast
+
     try:
-        yield told
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        yield
+    except Exception:
+        if store.made and store.empty("positions", "counters", "outbox"):
+            store.close()
+            database.remove(store.path)
+        raise
 
 
-def announce(sink: Sink, run: str, plan: str, told: threading.Event) -> None:
-    """Publish the plan, on one line; try until it is out or the run is told to end."""
+@contextlib.contextmanager
+def named(option: str = "", **options: str) -> Iterator[None]:
+    """Let an error name the option that is at fault: one that stands for the argument it begins with, or this one."""
+    try:
+        yield
+    except StreamlearnError as error:
+        if type(error) not in {ParameterError, StateError, StreamlearnError}:
+            raise
+        word, _, rest = str(error).partition(" ")
+        if word in options:
+            raise type(error)(f"{options[word]} {rest}") from None
+        if option and type(error) is ParameterError:
+            raise ParameterError(f"{option}: {error}") from None
+        raise
+
+
+def announce(sink: Sink, run: str, plan: str) -> None:
+    """Publish the plan, on one line; try until it is out."""
     import msgspec  # noqa: PLC0415 - keeps --help fast
 
     from streamlearn.live import Outgoing  # noqa: PLC0415 - as above
@@ -111,12 +164,12 @@ def announce(sink: Sink, run: str, plan: str, told: threading.Event) -> None:
 
     line = msgspec.json.format(plan.encode(), indent=-1)
     message = Outgoing(1, "decision", message_id(run, "plan", plan), run, line)
-    while not told.is_set():
+    while True:
         try:
             sink.publish([message])
         except BrokerError as error:
             typer.echo(f"note: the plan is not published yet: {error}", err=True)
-            told.wait(RETRY)
+            time.sleep(RETRY)
         else:
             return
 
@@ -129,7 +182,9 @@ def operations(pump: Pump, address: str | None, plan: ReportingPlan | None) -> I
         return
     from streamlearn.live import web  # noqa: PLC0415 - only where it is asked for
 
-    with web.serve(pump, address, plan=plan) as server:
+    with contextlib.ExitStack() as stack:
+        with named(address="--http"):
+            server = stack.enter_context(web.serve(pump, address, plan=plan))
         typer.echo(f"health, metrics and a page: http://{server.address}/", err=True)
         yield
 

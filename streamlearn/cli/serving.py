@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 import typer
 
 from streamlearn.cli import app, liveruns, options
-from streamlearn.errors import BrokerError, ParameterError
+from streamlearn.errors import ParameterError
 
 if TYPE_CHECKING:
     from streamlearn.base import Agent
@@ -161,15 +161,17 @@ def serve(
         raise ParameterError("--dry-run takes no message from a group; leave --group out")
     limits = {"key_field": key, "most_agents": most_agents, "most_open": most_open, "remember": remember}
     places = _Places(source, sink, dead, publish_plan, begin, group, consumer)
-    places.check()
     liveruns.configure_log(log)
-    with contextlib.ExitStack() as stack:
-        if not (dry_run or store.exists()):
-            places.try_source()
+    ending = liveruns.Ending()
+    with ending.at_work(), contextlib.ExitStack() as stack:
+        places.check(store, http)
         opened = _dry_sinks() if dry_run else _sinks(places)
         for each in opened.values():
             stack.callback(each.close)
         kept = stack.enter_context(_store(store, run, durability, dry_run))
+        ending.run = kept.run
+        if group is None:  # whose other members may have opened it since
+            stack.enter_context(liveruns.unless_it_fails(kept))
         if source == "-" and kept.path != ":memory:":
             stack.enter_context(liveruns.only_pipe(store))
         origin = _source(places, kept, store)
@@ -177,7 +179,7 @@ def serve(
         silence = until_idle if until_idle is not None else IDLE if dry_run else None
         if silence is not None:
             origin = liveruns.UntilIdle(origin, silence)
-        job = _Job(kept, origin, opened, batch, skip_lost)
+        job = _Job(kept, origin, opened, batch, skip_lost, ending)
         job.work(choice, limits, None if dry_run else http)
 
 
@@ -192,28 +194,36 @@ class _Places(NamedTuple):
     group: str | None
     consumer: str | None
 
-    def check(self) -> None:
-        """Refuse a run that would feed itself."""
-        from streamlearn.live.brokers.loops import comes_back  # noqa: PLC0415 - keeps --help fast
+    def check(self, store: Path, http: str | None) -> None:
+        """Refuse what cannot be, a run that would feed itself, and one that would write into its own store."""
+        from streamlearn.live import web  # noqa: PLC0415 - keeps --help fast
+        from streamlearn.live.brokers.loops import comes_back, overwrites  # noqa: PLC0415 - as above
 
-        for option, place in (("--sink", self.sink), ("--dead", self.dead), ("--publish-plan", self.plan)):
+        sinks = {"--sink": self.sink, "--dead": self.dead, "--publish-plan": self.plan}
+        for option, place in {"--source": self.source, **sinks}.items():
+            with liveruns.named(option):
+                if place is not None and overwrites(place, store, 0 if option == "--source" else 1):
+                    raise ParameterError(
+                        f"this is the store {store}, or a file beside it; name another place"
+                    )
+        for option, place in sinks.items():
             if place is not None and comes_back(place, self.source):
                 raise ParameterError(
                     f"{option} writes to where --source reads: the run would feed itself, without end; "
                     "name another place for one of them"
                 )
+        self.open_source("beginning" if self.begin is None else self.begin).close()
+        if http is not None:
+            with liveruns.named(address="--http"):
+                web.parse(http)
 
     def open_source(self, begin: str) -> Source:
         from streamlearn.live.brokers.addresses import open_source  # noqa: PLC0415 - keeps --help fast
 
-        return open_source(self.source, begin=begin, group=self.group, consumer=self.consumer)
-
-    def try_source(self) -> None:
-        """Let a source refuse before a new store is made. One that is away may refuse later; a group would be made."""
-        source = self.open_source(self.begin or "beginning")
-        with contextlib.closing(source), contextlib.suppress(BrokerError):
-            if not source.shared:
-                source.start({})
+        with liveruns.named(
+            "--source", begin="--from", url="--source", group="--group", consumer="--consumer"
+        ):
+            return open_source(self.source, begin=begin, group=self.group, consumer=self.consumer)
 
 
 class _Job(NamedTuple):
@@ -224,6 +234,7 @@ class _Job(NamedTuple):
     sinks: Mapping[str, Sink]
     batch: int
     skip_lost: bool
+    ending: liveruns.Ending
 
     def work(self, choice: Choice, limits: dict[str, Any], http: str | None) -> None:
         """Work until the source ends or a signal comes; then say what was done."""
@@ -236,14 +247,21 @@ class _Job(NamedTuple):
             factory, plan = (lambda _: stopper.clone()), stopper.plan
         else:
             factory = choice.predictor(self.store)
-        runner = Runner(factory, self.store, **limits)
+        with liveruns.named(key_field="--key"):
+            runner = Runner(factory, self.store, **limits)
         decided, dead = self.sinks["decision"], self.sinks["dead"]
         pump = Pump(runner, self.source, decided, dead, self.batch, skip_lost=self.skip_lost)
-        with liveruns.ending(pump) as told:
+        with liveruns.operations(pump, http, plan):
             if plan is not None and "plan" in self.sinks:
-                liveruns.announce(self.sinks["plan"], self.store.run, plan.to_json(), told)
-            with liveruns.operations(pump, http, plan):
-                pump.run()
+                liveruns.announce(self.sinks["plan"], self.store.run, plan.to_json())
+            self.ending.pump = pump
+            pump.run()
+        if pump.known:
+            typer.echo(
+                f"note: {pump.known} messages were there already when this run first published them: another run named "
+                f"{self.store.run} publishes there, or this store is an older copy; give each run a name of its own",
+                err=True,
+            )
         totals = ", ".join(f"{count} {name}" for name, count in sorted(runner.summary.counts.items()))
         typer.echo(f"run {self.store.run}: {totals or 'nothing came'}", err=True)
 
@@ -254,16 +272,20 @@ class _Job(NamedTuple):
 def _store(path: Path, run: str | None, durability: Literal["full", "normal"], dry: bool) -> Store:
     from streamlearn.live import Store  # noqa: PLC0415 - keeps --help fast
 
-    return Store.copied(path, run=run) if dry else Store(path, run=run, durability=durability)
+    with liveruns.named(run="--run"):
+        return Store.copied(path, run=run) if dry else Store(path, run=run, durability=durability)
 
 
 def _sinks(places: _Places) -> dict[str, Sink]:
     from streamlearn.live.brokers.addresses import open_sink  # noqa: PLC0415 - keeps --help fast
 
-    sinks = {"decision": open_sink(places.sink)}
-    sinks["dead"] = _standard_error() if places.dead is None else open_sink(places.dead)
+    with liveruns.named("--sink", url="--sink"):
+        sinks = {"decision": open_sink(places.sink)}
+    with liveruns.named("--dead", url="--dead"):
+        sinks["dead"] = _standard_error() if places.dead is None else open_sink(places.dead)
     if places.plan is not None:
-        sinks["plan"] = open_sink(places.plan)
+        with liveruns.named("--publish-plan", url="--publish-plan"):
+            sinks["plan"] = open_sink(places.plan)
     return sinks
 
 
@@ -280,15 +302,22 @@ def _standard_error() -> Sink:
 
 
 def _source(places: _Places, store: Store, path: Path) -> Source:
-    """Open the source where the run begins, or goes on."""
+    """Open the source where the run begins; a run that has begun goes on from its positions."""
+    from streamlearn.live.database import damaged  # noqa: PLC0415 - keeps --help fast
+
     given, kept, positions = places.begin, store.kept("begin"), store.positions()
     if positions and given not in {None, kept}:
         stored = ", ".join(f"{name} at {_place(place)}" for name, place in sorted(positions.items())[:3])
         raise ParameterError(
             f"--from is for a new run, and {path} goes on after {stored}; leave --from out, or name another store"
         )
-    begin = given or (kept if positions else None) or "beginning"
-    source = places.open_source(begin)
+    begin = next(it for it in (given, kept, "beginning") if it is not None)
+    try:
+        source = places.open_source("beginning" if positions else begin)
+    except ParameterError:
+        if given is None:
+            raise damaged(path) from None
+        raise
     if begin != kept:
         with store.transaction():
             store.keep("begin", begin)
@@ -296,7 +325,7 @@ def _source(places: _Places, store: Store, path: Path) -> Source:
 
 
 def _place(position: Position) -> str:
-    return "-".join(map(str, position))
+    return "-".join(map(str, position)) or "its beginning"
 
 
 # --- inspect

@@ -259,7 +259,7 @@ def read_plain(data: Any, kind: type[T], name: str) -> T:
     """
     try:
         return msgspec.convert(data, kind)
-    except msgspec.ValidationError as error:
+    except (ValueError, RecursionError) as error:  # also half a character, or a number too long to be shown
         raise StateError(
             f"malformed version space of {name}: {error}; give what to_plain() returned"
         ) from None

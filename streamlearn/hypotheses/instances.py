@@ -119,15 +119,22 @@ def from_plain(data: Any) -> Hashable:
     StateError
         If ``data`` is no such instance.
     """
+    try:
+        return _from_plain(data)
+    except RecursionError:
+        raise StateError("an instance in a saved version space is nested too deeply to be read") from None
+
+
+def _from_plain(data: Any) -> Hashable:
     if data is None or isinstance(data, (str, int, float)):
         return data
     match data:
         case {"float": "inf" | "-inf" as text, **rest} if not rest:
             return float(text)
         case {"tuple": list(entries), **rest} if not rest:
-            return tuple(from_plain(entry) for entry in entries)
+            return tuple(map(_from_plain, entries))
         case {"set": list(entries), **rest} if not rest:
-            return frozenset(from_plain(entry) for entry in entries)
+            return frozenset(map(_from_plain, entries))
     raise StateError("malformed instance in a saved version space; give what to_plain() returned")
 
 

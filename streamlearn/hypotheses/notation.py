@@ -30,7 +30,7 @@ FORMS: Final = (
 _MOST_BITS = 4096  # of a number; 9^999999999 would not end
 
 _NUMBER = re.compile(
-    r"(?P<digits>\d{1,1233})(\^(?P<power>\d{1,4})|(\.(?P<decimals>\d{1,30}))?[eE]\+?(?P<zeros>\d{1,4}))?",
+    r"(?P<digits>\d{1,1234})(\^(?P<power>\d{1,4})|(\.(?P<decimals>\d{1,30}))?[eE]\+?(?P<zeros>\d{1,4}))?",
     re.ASCII,
 )
 
@@ -188,8 +188,9 @@ def _finite(inside: str) -> Finite:
         raise _UnreadableError("a table is a file that ends in .npy or .csv")
     try:
         return Finite(readers[path.suffix.lower()](path))
-    except OSError as error:
-        raise ParameterError(f"the file cannot be read ({error.strerror or error}); check its name") from None
+    except (OSError, UnicodeEncodeError) as error:  # the latter from half a character in the name
+        reason = getattr(error, "strerror", None) or error
+        raise ParameterError(f"the file cannot be read ({reason}); check its name") from None
 
 
 _BUILDERS: Final[dict[str, Callable[[str], HypothesisClass]]] = {
@@ -212,7 +213,12 @@ def _read_npy(path: Path) -> Bits:
         # Mapped: the size is known, and refused, before anything is read; and what is pickled cannot be mapped.
         table = np.lib.format.open_memmap(path, mode="r")
         rows, columns = table.shape
-    except (ValueError, SyntaxError, tokenize.TokenError):  # the last two from a broken header
+    except (
+        ValueError,
+        SyntaxError,
+        tokenize.TokenError,
+        OverflowError,
+    ):  # the last three from a broken header
         raise ParameterError("the file holds no two-dimensional array; write one with numpy.save") from None
     check_cells(rows, columns, str(path))
     return np.array(table)
@@ -233,15 +239,18 @@ def _rows(lines: Iterator[str], path: Path) -> Iterator[Bits]:
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
-        cells = np.array([cell.strip() for cell in line.split(",")])
+        cells = [cell.strip() for cell in line.split(",")]
         width = width or len(cells)
         kept += 1
         if len(cells) != width:
             raise ParameterError(
                 f"line {number} has {len(cells)} cells and the first {width}; make them equal"
             )
-        if not np.isin(cells, ("0", "1")).all():
+        if not set(cells) <= {
+            "0",
+            "1",
+        }:  # before an array is made: it would give every cell the longest one's room
             raise ParameterError(f"line {number} holds something other than 0 and 1; leave out a header")
         if kept * width > MOST_CELLS:
             check_cells(kept, width, str(path))
-        yield cells == "1"
+        yield np.array(cells) == "1"

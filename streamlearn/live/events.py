@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from streamlearn.live.database import sound
 from streamlearn.live.store import Store
 from streamlearn.ordered import instance_from_plain, instance_to_plain
 
@@ -49,7 +50,11 @@ class Events:
         row = self._store.execute(
             "SELECT round, x IS NOT NULL, y FROM events WHERE key = ? AND event_id = ?", (key, event_id)
         ).fetchone()
-        return None if row is None else Event(row[0], bool(row[1]), None if row[2] is None else bool(row[2]))
+        if row is None:
+            return None
+        with sound(self._store.path):
+            number, waits, label = msgspec.convert(row, tuple[int | None, int, int | None])
+        return Event(number, bool(waits), None if label is None else bool(label))
 
     def open(self, key: str, event_id: str, round: int, x: Any) -> None:  # noqa: A002 - the field's own word
         """Take note that an instance was asked and awaits its label."""
@@ -64,7 +69,8 @@ class Events:
         row = self._store.execute(
             "SELECT x FROM events WHERE key = ? AND event_id = ?", (key, event_id)
         ).fetchone()
-        return instance_from_plain(msgspec.json.decode(row[0]))
+        with sound(self._store.path):
+            return instance_from_plain(msgspec.json.decode(row[0]))
 
     def end(self, key: str, event_id: str, round: int) -> None:  # noqa: A002 - as above
         """Take note that an event was answered, or given up; its instance is forgotten."""
@@ -81,11 +87,12 @@ class Events:
 
     def oldest(self, key: str) -> tuple[str, int]:
         """Return the event id and round of the open event asked first."""
-        found: tuple[str, int] = self._store.execute(
+        found = self._store.execute(
             "SELECT event_id, round FROM events WHERE key = ? AND x IS NOT NULL ORDER BY round LIMIT 1",
             (key,),
         ).fetchone()
-        return found
+        with sound(self._store.path):
+            return msgspec.convert(found, tuple[str, int])
 
     def forget(self) -> None:
         """Forget what ended longest ago, beyond what is to be remembered."""
@@ -100,6 +107,8 @@ class Events:
 
     def _next(self) -> int:
         if self._number is None:
-            self._number = self._store.execute("SELECT coalesce(max(number), 0) FROM events").fetchone()[0]
+            row = self._store.execute("SELECT coalesce(max(number), 0) FROM events").fetchone()
+            with sound(self._store.path):
+                (self._number,) = msgspec.convert(row, tuple[int])
         self._number += 1
         return self._number

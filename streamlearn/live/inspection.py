@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +9,11 @@ import msgspec
 
 from streamlearn.errors import ParameterError, StateError
 from streamlearn.live import schema
-from streamlearn.live.messages import Position
+from streamlearn.live.database import Database, damaged, read, sound
+from streamlearn.live.places import Places
 from streamlearn.live.predictors import PredictorSaved
 from streamlearn.live.states import journal
 from streamlearn.live.stoppers import StopperSaved
-from streamlearn.live.store import read_only
 
 
 def inspect(path: str | Path, key: str | None = None) -> dict[str, Any]:
@@ -56,32 +54,34 @@ def inspect(path: str | Path, key: str | None = None) -> dict[str, Any]:
     ({'log': (1,)}, 1, {'key': 'job 1', 'round': 1, 'stopped': True, 'early': 0})
     """
     place = Path(path)
+    if place.is_dir():
+        raise StateError(f"{place}: is a directory; name the file that serve --store named")
     if not place.is_file():
         raise StateError(f"{place}: there is no such file; name the one that serve --store named")
-    try:
-        with contextlib.closing(read_only(place)) as db:
-            return _found(db, str(place), key)
-    except sqlite3.Error as error:
-        raise StateError(f"{place}: is no store of a live run ({error}); name another file") from None
+    return read(place, lambda db: _found(db, str(place), key))
 
 
-def _found(db: sqlite3.Connection, path: str, key: str | None) -> dict[str, Any]:
+def _found(db: Database, path: str, key: str | None) -> dict[str, Any]:
+    with sound(path):
+        return _contents(db, path, key)
+
+
+def _contents(db: Database, path: str, key: str | None) -> dict[str, Any]:
     number = schema.format_of(db, path)
     if not number:
         raise StateError(f"{path}: is empty; name the store of a run")
     db.execute("BEGIN")  # one moment of a run that goes on
     facts = dict(db.execute("SELECT name, value FROM facts WHERE name IN ('run', 'agent')"))
+    if {type(it) for it in facts.values()} > {str} or "run" not in facts:
+        raise damaged(path)
     recent = journal(db) if number > 2 else {}
     found = {
         "run": facts.get("run"),
         "agent": facts.get("agent"),
         "format": number,
-        "positions": {
-            partition: msgspec.json.decode(position, type=Position)
-            for partition, position in db.execute("SELECT * FROM positions ORDER BY partition")
-        },
+        "positions": dict(sorted(Places(db).positions().items())),
         "keys": _count(db, "sessions") + sum(_in_table(db, it) is None for it in recent),
-        "counters": dict(db.execute("SELECT name, count FROM counters ORDER BY name")),
+        "counters": _counters(db),
         "events": {
             "open": _count(db, "events WHERE x IS NOT NULL"),
             "early": _count(db, "events WHERE y IS NOT NULL"),
@@ -94,14 +94,22 @@ def _found(db: sqlite3.Connection, path: str, key: str | None) -> dict[str, Any]
     return found if key is None else found | {"key": _session(key, recent.get(key) or _in_table(db, key))}
 
 
-def _count(db: sqlite3.Connection, what: str) -> int:
+def _counters(db: Database) -> dict[str, int]:
+    rows = db.execute("SELECT name, count FROM counters ORDER BY name").fetchall()
+    return dict(msgspec.convert(rows, list[tuple[str, int]]))
+
+
+def _count(db: Database, what: str) -> int:
     return int(db.execute(f"SELECT count(*) FROM {what}").fetchone()[0])  # noqa: S608 - our own words, above
 
 
-def _ledger(db: sqlite3.Connection) -> dict[str, Any]:
+def _ledger(db: Database) -> dict[str, Any]:
     columns = ("mechanism", "round", "epsilon", "answers")
-    rows = db.execute("SELECT mechanism, round, epsilon, answers FROM ledger ORDER BY mechanism, round")
-    entries = [dict(zip(columns, row, strict=True)) for row in rows]
+    rows = db.execute(
+        "SELECT mechanism, round, epsilon, answers FROM ledger ORDER BY mechanism, round"
+    ).fetchall()
+    checked = msgspec.convert(rows, list[tuple[str, int, float, int]])
+    entries: list[dict[str, Any]] = [dict(zip(columns, row, strict=True)) for row in checked]
     return {
         "answers": sum(entry["answers"] for entry in entries),
         "most_epsilon": max((entry["epsilon"] for entry in entries), default=0.0),
@@ -109,9 +117,9 @@ def _ledger(db: sqlite3.Connection) -> dict[str, Any]:
     }
 
 
-def _in_table(db: sqlite3.Connection, key: str) -> bytes | None:
+def _in_table(db: Database, key: str) -> bytes | None:
     row = db.execute("SELECT state FROM sessions WHERE key = ?", (key,)).fetchone()
-    return None if row is None else bytes(row[0])
+    return None if row is None else memoryview(row[0]).tobytes()
 
 
 def _session(key: str, state: bytes | None) -> dict[str, Any]:

@@ -30,7 +30,8 @@ class Message(NamedTuple):
     data
         The JSON text.
     key
-        The broker's own key, for messages whose JSON names none.
+        The broker's own key, for messages whose JSON names none; bytes that are no UTF-8 as ``surrogateescape`` has
+        them.
     ordered
         Whether its partition comes strictly in order. A consumer group hands messages out again, after newer ones.
 
@@ -196,6 +197,14 @@ def message_id(*parts: str) -> str:
     return digest.hexdigest()
 
 
+def _encodes(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 class Reader:
     """Reads messages of one type.
 
@@ -244,18 +253,26 @@ class Reader:
             If it cannot be used.
         """
         if len(message.data) > MOST_BYTES:
-            raise MessageError(f"longer than {MOST_BYTES} bytes")
+            raise MessageError(f"longer than {MOST_BYTES} bytes; send less, or in parts")
+        if not message.data.strip():
+            raise MessageError("empty: a tombstone, or an entry that was deleted or has no field data")
         try:
             read: Any = self._decode(message.data)
         except UnicodeDecodeError:
-            raise MessageError("not UTF-8") from None
+            raise MessageError("not UTF-8; send JSON in UTF-8") from None
         except RecursionError:
-            raise MessageError("nested too deeply") from None
+            raise MessageError("nested too deeply; send a flat object") from None
         except msgspec.MsgspecError as error:  # it names fields, types, bounds and bytes, never contents
             raise MessageError(str(error)) from None
         key = read.key or message.key
         if not key:
-            raise MessageError("no key: neither the message nor its broker names one")
+            raise MessageError(
+                "no key: neither the message nor its broker names one; name it in the message, or say where with --key"
+            )
         if len(key) > MOST_LETTERS:  # of the broker's: the message's own was checked as it was read
-            raise MessageError(f"its broker's key is longer than {MOST_LETTERS} characters")
+            raise MessageError(
+                f"its broker's key is longer than {MOST_LETTERS} characters; name a shorter one in the message"
+            )
+        if not (read.key or key.isascii() or _encodes(key)):
+            raise MessageError("its broker's key is not UTF-8; name one in the message")
         return key, read

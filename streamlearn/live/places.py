@@ -12,12 +12,12 @@ since when, and what any clock says.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
+from streamlearn.live.database import Database, sound
 from streamlearn.live.messages import Message, Position
 from streamlearn.live.schema import sortable
 
@@ -44,13 +44,14 @@ class Places:
     [('reports', (3,)), ('reports', (5,))]
     """
 
-    def __init__(self, db: sqlite3.Connection) -> None:
+    def __init__(self, db: Database) -> None:
         self._db = db
 
     def positions(self) -> dict[str, Position]:
         """Return the positions by their partitions."""
         rows = self._db.execute("SELECT partition, position FROM positions").fetchall()
-        return {partition: msgspec.json.decode(position, type=Position) for partition, position in rows}
+        with sound(self._db.path):
+            return {str(partition): _position(saved) for partition, saved in rows}
 
     def advance(self, positions: Mapping[str, Position]) -> None:
         """Move to these positions, and forget what was ahead and is not any more."""
@@ -89,3 +90,17 @@ class Places:
         row = (message.partition, sortable(message.position))
         found = self._db.execute("SELECT 1 FROM ahead WHERE partition = ? AND place = ?", row)
         return found.fetchone() is not None
+
+
+def _position(saved: Any) -> Position:
+    """Return a position as it was saved.
+
+    Raises
+    ------
+    ValueError
+        If it is none.
+    """
+    found = msgspec.json.decode(saved, type=Position)
+    if not all(0 <= number < 1 << 64 for number in found):
+        raise ValueError
+    return found

@@ -20,6 +20,9 @@ class Source(Protocol):
     ----------
     ended
         Whether no message will ever come any more: the end of a pipe. Brokers never end.
+    feeds_on
+        May be missing: a method that takes a sink, and returns whether what that publishes would be read here, as far
+        as their servers say.
     shared
         Whether it hands its messages out to several processes (a consumer group): they are then not ``ordered`` and
         want to be acknowledged. All processes of a group share one store.
@@ -35,8 +38,18 @@ class Source(Protocol):
     ended: bool
     shared: bool
 
-    def start(self, positions: Mapping[str, Position]) -> None:
-        """Connect, anew after a loss, to go on after these positions; partitions not named start where told."""
+    def start(self, positions: Mapping[str, Position]) -> Mapping[str, Position] | None:
+        """Connect, anew after a loss, to go on after these positions.
+
+        Where there are none at all, all partitions start where the source was told to. Where there are some, a
+        partition not among them is new, and starts at its beginning.
+
+        Returns
+        -------
+        mapping or None
+            Where partitions start that do not start at their beginning and had no position: to be stored before
+            anything is fetched, lest a restart look for their end again. The empty position is before all others.
+        """
 
     def fetch(self, most: int, patience: float) -> list[Message]:
         """Return the next messages, at most ``most``, in order; wait ``patience`` seconds for the first one."""
@@ -70,10 +83,15 @@ class Sink(Protocol):
     True
     """
 
-    def publish(self, messages: Sequence[Outgoing]) -> None:
+    def publish(self, messages: Sequence[Outgoing]) -> int | None:
         """Publish messages in order; return when the broker has them all.
 
         A message that was published before, under the same id, must be recognisable by it.
+
+        Returns
+        -------
+        int or None
+            How many of them were there already, if that is known.
 
         Raises
         ------

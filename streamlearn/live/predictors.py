@@ -154,7 +154,7 @@ def instance(x: Any) -> Any:
     Raises
     ------
     MessageError
-        If it holds an object within.
+        If it holds an object within, or is nested too deeply.
 
     Examples
     --------
@@ -162,7 +162,14 @@ def instance(x: Any) -> Any:
     >>> instance([1, [2, 3]]), instance({"a": [1]})
     ((1, (2, 3)), {'a': (1,)})
     """
-    return {name: _hashable(value) for name, value in x.items()} if isinstance(x, dict) else _hashable(x)
+    try:
+        if isinstance(x, dict):
+            return {name: _hashable(value) for name, value in x.items()}
+        return _hashable(x)
+    except RecursionError:
+        raise MessageError(
+            "x: nested too deeply; features are numbers, texts, booleans or lists of these"
+        ) from None
 
 
 def _hashable(x: Any) -> Any:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import bisect
+import contextlib
 import threading
 import time
 from collections.abc import Callable
 from typing import Final, NamedTuple, Self, TypeVar
 
 from streamlearn import telemetry
-from streamlearn.errors import BrokerError, LostError
+from streamlearn.errors import BrokerError, LostError, ParameterError
 from streamlearn.live.messages import Message
 from streamlearn.live.ports import Sink, Source
 from streamlearn.live.runner import Runner
@@ -22,6 +23,9 @@ PATIENCE: Final = 0.2
 FIRST_PAUSE: Final = 0.1
 LONGEST_PAUSE: Final = 10.0
 """Seconds between two attempts to reach a broker: doubled each time, and jittered."""
+SOURCE: Final = "source"
+SINKS: Final = "sinks"
+LETTERS: Final = {"decision": "decisions", "dead": "dead letters"}
 T = TypeVar("T")
 
 
@@ -80,8 +84,13 @@ class Pump:
     ----------
     running
         Whether :meth:`run` is at work: it is over once the store fails.
+    begun
+        Whether the source was ever started. Until then nothing was read, and the run may as well be killed.
     connected
         Whether the source is started and the last call of a broker went well.
+    known
+        Messages that the broker had already when they were published for the first time, where it can tell: then
+        another run of the same name publishes there, or this one did before its store was put back.
     lag
         Messages known to wait in the source; None where that is unknown.
     started, last_batch
@@ -122,16 +131,18 @@ class Pump:
         self.sinks = {"decision": sink, "dead": dead}
         self.batch = batch
         self.skip_lost = skip_lost
-        self.running = self.connected = False
+        self.running = self.begun = self.connected = False
         self.lag: int | None = None
         self.started = self.last_batch = time.time()
         self.turned = time.monotonic()
-        self.messages = 0
+        self.messages = self.known = 0
         self.took = Durations()
         self._stop = threading.Event()
         self._jitter = Key.generate()
-        self._attempts = 0
+        self._attempts = self._tried = 0
         self._broken = True  # until it is started
+        self._told = False  # that a broker is away
+        self._doubtful: set[str] = set()  # whose connections an outage may have broken that is over
 
     def stop(self) -> None:
         """Let :meth:`run` end after the batch it is at; safe in a signal handler or another thread."""
@@ -150,7 +161,8 @@ class Pump:
         telemetry.emit(telemetry.LIVE_STARTED, run=self.runner.store.run, kind=self.runner.kind)
         self.running = True
         try:
-            self._reach(self._publish)  # what a run before this one could not
+            self._tried = self.runner.store.newest()
+            self._reach(self._publish, SINKS)  # what a run before this one could not
             while not (self._stop.is_set() or self.source.ended):
                 self._round()
         finally:
@@ -162,16 +174,17 @@ class Pump:
 
     def _round(self) -> None:
         """One batch: fetch, process, publish, acknowledge."""
-        messages = self._reach(lambda: self._spared(self._fetch))
-        if not messages:
-            if self.source.shared:  # what another process has committed and could not publish any more
-                self._reach(self._publish)
-        else:
+        messages = self._reach(lambda: self._spared(self._fetch), SOURCE)
+        if messages:
             self.last_batch = time.time()
             self._process(messages)
-            self._reach(self._publish)
-            self._reach(lambda: self._acknowledge(messages))
-            self.lag = self._reach(lambda: self._spared(self.source.lag))
+            self._reach(self._publish, SINKS)
+            self._reach(lambda: self._acknowledge(messages), SOURCE)
+            self._reach(self._ask_lag, SOURCE)
+        elif messages is not None:
+            if self.source.shared:  # what another process has committed and could not publish any more
+                self._reach(self._publish, SINKS)
+            self.runner.store.flush()  # or whoever goes on after a kill, much later, would publish it again
 
     def _process(self, messages: list[Message]) -> None:
         began = time.perf_counter()
@@ -181,13 +194,28 @@ class Pump:
 
     def _fetch(self) -> list[Message]:
         if self._broken:
-            self.source.start(self.runner.store.positions())
+            store = self.runner.store
+            store.begin(self.source.start(store.positions()) or {})  # before anything is read
             self._broken = False
+            if not self.begun:
+                self._refuse_loops()
+            self.begun = True
         try:
             return self.source.fetch(self.batch, PATIENCE)
         except BrokerError:
             self._broken = True
             raise
+
+    def _refuse_loops(self) -> None:
+        """Refuse to read what this run publishes, where the source can tell by what its broker says."""
+        feeds_on = getattr(self.source, "feeds_on", None)
+        for channel, sink in self.sinks.items():
+            with contextlib.suppress(BrokerError):  # that of the sink may be away
+                if feeds_on is not None and feeds_on(sink):
+                    raise ParameterError(
+                        f"the {LETTERS[channel]} go to where the source reads: the run would feed itself, without end; "
+                        "name another place for one of them"
+                    )
 
     def _spared(self, call: Callable[[], T]) -> T | None:
         """Ask the source; go on without what it has lost, if that was allowed."""
@@ -211,44 +239,67 @@ class Pump:
         self._broken = True  # it is started again from there
         telemetry.emit(telemetry.LIVE_MESSAGES_LOST, reason=error.what)
 
-    def _publish(self) -> None:
-        store = self.runner.store
+    def _publish(self) -> bool | None:
+        """Publish what waits; None if nothing did, or another process sees to it."""
+        store, done = self.runner.store, None
         with store.publishing() as allowed:
             while allowed and (waiting := store.unpublished(self.batch)):
+                tried, self._tried = self._tried, max(self._tried, waiting[-1].number)
                 for channel, sink in self.sinks.items():
                     part = [message for message in waiting if message.channel == channel]
                     if part:
-                        sink.publish(part)
+                        self._note_known(sink.publish(part), part[0].number > tried)
                 store.published(waiting[-1].number)
+                done = True
                 if self.source.shared:  # the next to publish must not find these
                     store.flush()
+        return done
 
-    def _acknowledge(self, messages: list[Message]) -> None:
-        if self.source.shared:
-            self.runner.store.acknowledged(self.source.acknowledge(messages) or {})
+    def _note_known(self, known: int | None, first: bool) -> None:
+        """Tell, once, of what was there before it was ever published; in a group another process may have done it."""
+        if known and first and not self.source.shared:
+            if not self.known:
+                telemetry.emit(telemetry.LIVE_ALREADY_THERE, run=self.runner.store.run)
+            self.known += known
 
-    def _reach(self, call: Callable[[], T]) -> T | None:
-        """Call a broker until it answers; None if :meth:`stop` was called first."""
+    def _acknowledge(self, messages: list[Message]) -> bool | None:
+        if not self.source.shared:
+            return None  # nobody is asked
+        self.runner.store.acknowledged(self.source.acknowledge(messages) or {})
+        return True
+
+    def _ask_lag(self) -> None:
+        self.lag = self._spared(self.source.lag)  # most know it without asking: no sign that a broker is back
+
+    def _reach(self, call: Callable[[], T], whom: str) -> T | None:
+        """Call a broker until it answers; None if :meth:`stop` was called first, or if that is the answer of nobody."""
         while True:
             self.turned = time.monotonic()
             try:
                 answer = call()
             except BrokerError as error:
-                self._lost(error)
+                self._lost(error, whom)
                 if self._stop.wait(self._pause()):
                     return None
             else:
-                self._back()
+                if answer is not None:
+                    self._back(whom)
                 return answer
 
-    def _lost(self, error: BrokerError) -> None:
-        if self.connected or not self._attempts:
+    def _lost(self, error: BrokerError, whom: str) -> None:
+        """Tell that a broker is away, once; a connection that broke in an outage that is over is made anew first."""
+        if not self._told and whom not in self._doubtful:
             telemetry.emit(telemetry.LIVE_BROKER_LOST, reason=str(error))
+            self._told = True
+        self._doubtful.discard(whom)
         self.connected = False
 
-    def _back(self) -> None:
-        if self._attempts:
+    def _back(self, whom: str) -> None:
+        if self._told:
             telemetry.emit(telemetry.LIVE_BROKER_BACK, attempts=self._attempts)
+            self._doubtful = {SOURCE, SINKS}
+        self._doubtful.discard(whom)
+        self._told = False
         self.connected = not self._broken
         self._attempts = 0
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
+import contextlib
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, Self
@@ -11,6 +11,7 @@ import msgspec
 
 from streamlearn.base import Agent
 from streamlearn.errors import MessageError, ParameterError, StateError, StreamlearnError
+from streamlearn.live.database import DamagedError, UnusableError, damaged, sound
 from streamlearn.live.events import Events
 from streamlearn.live.messages import (
     DeadLetter,
@@ -32,7 +33,7 @@ from streamlearn.live.store import Store
 MOST_AGENTS: Final = 10_000
 MOST_OPEN: Final = 1_000
 REMEMBERED: Final = 1_000_000
-PASSED_ON: Final = (MessageError, sqlite3.Error, MemoryError)
+PASSED_ON: Final = (MessageError, UnusableError, DamagedError, MemoryError)
 """What is not the agent's fault, so that no message is buried for it."""
 
 
@@ -124,6 +125,8 @@ class Runner:
         with self.store.transaction():
             kept = self.store.kept("agent")
             if kept is None:
+                if not self.store.empty("sessions", "recent"):  # whose they are is not known any more
+                    raise damaged(self.store.path)
                 self.store.keep("agent", identity)
         if kept not in {None, identity}:
             raise StateError(
@@ -244,9 +247,15 @@ class Runner:
 
     def _begun(self, key: str, saved: bytes | None) -> Session:
         agent: Any = self.agent_factory(key)
-        if self.kind == "stopper":
-            return StopperSession(self.store.run, key, agent, saved)
-        return PredictorSession(self.store.run, key, agent, self._events, self.most_open, saved)
+        try:
+            with sound(self.store.path) if saved is not None else contextlib.nullcontext():
+                if self.kind == "stopper":
+                    return StopperSession(self.store.run, key, agent, saved)
+                return PredictorSession(self.store.run, key, agent, self._events, self.most_open, saved)
+        except (
+            StateError
+        ):  # the store's agents are these, so it is no other's; what it says may quote the state
+            raise damaged(self.store.path) from None
 
     def _bury(self, message: Message, reason: str, work: _Work) -> None:
         name = message_id(self.store.run, message.partition, str(message.position))

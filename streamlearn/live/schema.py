@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterable
 from typing import Final
 
 from streamlearn.errors import StateError
+from streamlearn.live.database import Database
 
 APPLICATION: Final = 0x73_74_6C_6E
 """sqlite's application id of our files: "stln"."""
@@ -62,7 +62,7 @@ def sortable(position: Iterable[int]) -> bytes:
     return b"".join(number.to_bytes(8, "big") for number in position)
 
 
-def bring_up_to_date(db: sqlite3.Connection, path: str) -> None:
+def bring_up_to_date(db: Database, path: str) -> None:
     """Make the tables of a new file, or those an older file lacks, in one transaction.
 
     Raises
@@ -80,12 +80,13 @@ def bring_up_to_date(db: sqlite3.Connection, path: str) -> None:
         db.execute(f"PRAGMA application_id = {APPLICATION}")
         db.execute(f"PRAGMA user_version = {FORMAT}")
     except BaseException:
-        db.execute("ROLLBACK")
+        if db.in_transaction:  # a full disk ends it at once
+            db.execute("ROLLBACK")
         raise
     db.execute("COMMIT")
 
 
-def format_of(db: sqlite3.Connection, path: str) -> int:
+def format_of(db: Database, path: str) -> int:
     """Return the format of a file of ours, 0 for an empty one.
 
     Raises

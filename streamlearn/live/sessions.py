@@ -92,7 +92,7 @@ def decoded(saved: bytes, kind: type[S], key: str) -> S:
     """
     try:
         return msgspec.json.decode(saved, type=kind)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise StateError(
             f"the saved session of key {key!r} cannot be read: {error}; restore the store"
         ) from None

@@ -8,13 +8,12 @@ the same file, and all of it happens within the store's transactions.
 from __future__ import annotations
 
 import os.path
-import sqlite3
 from collections.abc import Iterator, Mapping
 from typing import Final
 
 import msgspec
 
-from streamlearn.errors import StateError
+from streamlearn.live.database import Database, sound
 
 MOST_RECENT: Final = 50_000
 """Sessions in the journal, repeats included: beyond, it is folded."""
@@ -41,7 +40,7 @@ class States:
     ([('job 1', b'{}'), ('job 2', b'[]')], None)
     """
 
-    def __init__(self, db: sqlite3.Connection) -> None:
+    def __init__(self, db: Database) -> None:
         self._db = db
         self._recent: dict[str, bytes] | None = None
         self._saved = 0
@@ -51,7 +50,8 @@ class States:
         found = self._latest().get(key)
         if found is None:
             row = self._db.execute("SELECT state FROM sessions WHERE key = ?", (key,)).fetchone()
-            found = None if row is None else bytes(row[0])
+            with sound(self._db.path):
+                found = None if row is None else memoryview(row[0]).tobytes()
         return found
 
     def save(self, sessions: Mapping[str, bytes]) -> None:
@@ -90,17 +90,18 @@ class States:
         return self._recent
 
 
-def journal(db: sqlite3.Connection) -> dict[str, bytes]:
+def journal(db: Database) -> dict[str, bytes]:
     """Return what the journal of a store holds: the latest session of every key in it."""
     return _journal(db)[0]
 
 
-def _journal(db: sqlite3.Connection) -> tuple[dict[str, bytes], int]:
+def _journal(db: Database) -> tuple[dict[str, bytes], int]:
     """Return the latest sessions in the journal, and how many it holds in all."""
     latest: dict[str, bytes] = {}
     saved = 0
     for (row,) in db.execute("SELECT states FROM recent ORDER BY number"):
-        sessions = _unpacked(row)
+        with sound(db.path):
+            sessions = _unpacked(row)
         latest |= sessions
         saved += len(sessions)
     return latest, saved
@@ -114,10 +115,5 @@ def _packed(sessions: Mapping[str, bytes]) -> bytes:
 
 
 def _unpacked(row: bytes) -> dict[str, bytes]:
-    try:
-        common, rest = _decode(row)
-    except msgspec.MsgspecError as error:
-        raise StateError(
-            f"the store's journal of sessions cannot be read: {error}; restore the store"
-        ) from None
+    common, rest = _decode(row)
     return {key: common + end for key, end in rest.items()}

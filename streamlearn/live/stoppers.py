@@ -117,17 +117,23 @@ class StopperSession(Session):
         agent = self._agent
         number, event_id = message.round, message.event_id
         if number > agent.horizon:
-            raise MessageError(f"round is past the horizon, {agent.horizon}")
+            raise MessageError(
+                f"round is past the horizon, {agent.horizon}; a new problem wants a key of its own"
+            )
         if number < agent.round:
             place = number - agent.round + len(self._ids)
             if place >= 0 and self._ids[place] != event_id:
-                raise MessageError("its round was answered before, by another event")
+                raise MessageError(
+                    "its round was answered before, by another event; only the first answer counts"
+                )
             notes.counts["duplicates"] += 1
             return
         known = self._early.get(number)
         if known is not None:
             if known != (message.bit, event_id):
-                raise MessageError("its round was answered before, by another event")
+                raise MessageError(
+                    "its round was answered before, by another event; only the first answer counts"
+                )
             notes.counts["duplicates"] += 1
             return
         if number > agent.round + MOST_AHEAD:

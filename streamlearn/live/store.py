@@ -6,14 +6,15 @@ One transaction a batch: the states of the agents, the place in the source and t
 from __future__ import annotations
 
 import contextlib
-import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, Self
 
+import msgspec
+
 from streamlearn.errors import ParameterError, StateError, StreamlearnError
-from streamlearn.live import schema
+from streamlearn.live import database, schema
 from streamlearn.live.messages import Message, Position
 from streamlearn.live.places import Place, Places
 from streamlearn.live.states import States
@@ -21,8 +22,17 @@ from streamlearn.randomness import Key
 
 Durability = Literal["full", "normal"]
 Channel = Literal["decision", "dead"]
-PATIENCE: Final = 30.0
-"""Seconds to wait for another process that writes to the same store."""
+TABLES: Final = (
+    "facts",
+    "positions",
+    "sessions",
+    "recent",
+    "outbox",
+    "counters",
+    "ledger",
+    "events",
+    "ahead",
+)
 
 
 class Outgoing(NamedTuple):
@@ -70,7 +80,7 @@ class Store:
     Raises
     ------
     StateError
-        If the file is no store, is newer than this version, or belongs to another run.
+        If the file is no store, is damaged, is newer than this version, or belongs to another run.
     StreamlearnError
         If it cannot be opened or written.
     ParameterError
@@ -90,24 +100,31 @@ class Store:
         self.path = str(path)
         self._published = 0
         self._acknowledged: dict[str, Position] = {}
-        with self._mending():
-            self._db = _opened(self.path)
+        self._owing = False  # whether there is something to forget
+        self._db, self.made = database.opened(self.path)
         self._states, self._places = States(self._db), Places(self._db)
         try:
-            with self._mending():
-                schema.bring_up_to_date(self._db, self.path)  # first: another program's file is left as it is
-                self._db.execute("PRAGMA journal_mode = WAL")
-                self._db.execute(f"PRAGMA synchronous = {durability}")
-                self.run = self._named(run)
-                self._version = self._data_version()
+            schema.bring_up_to_date(self._db, self.path)  # first: another program's file is left as it is
+            self._db.execute("PRAGMA journal_mode = WAL")
+            self._db.execute(f"PRAGMA synchronous = {durability}")
+            if self.path != ":memory:":
+                database.make_private(self.path)
+            self.run = self._named(run)
+            self._version = self._data_version()
         except BaseException:
             self._db.close()
+            if self.made:
+                database.remove(self.path)
             raise
 
     def _named(self, run: str | None) -> str:
+        if run is not None and not (run and run.isprintable()):
+            raise ParameterError("run must be a name of at least one character, all of them printable")
         with self.transaction():
             kept = self.kept("run")
             if kept is None:
+                if not self.empty(*TABLES):  # under a new name it would publish all again
+                    raise database.damaged(self._db.path)
                 kept = run if run is not None else Key.generate().fingerprint
                 self.keep("run", kept)
         if run is not None and run != kept:
@@ -131,17 +148,17 @@ class Store:
         >>> store.positions()
         {'reports': (17,)}
         """
-        with self._mending():
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self._forget()
-                self._db.execute("COMMIT")
-            except BaseException:
-                if self._db.in_transaction:  # a full disk ends it at once
-                    self._db.execute("ROLLBACK")
-                self._states.forget()
-                raise
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._forget()
+            self._db.execute("COMMIT")
+            self._owing = False
+        except BaseException:
+            if self._db.in_transaction:  # a full disk ends it at once
+                self._db.execute("ROLLBACK")
+            self._states.forget()
+            raise
 
     @contextlib.contextmanager
     def attempt(self) -> Iterator[None]:
@@ -159,19 +176,9 @@ class Store:
         """Run one statement on the tables."""
         return self._db.execute(statement, tuple(row))
 
-    @contextlib.contextmanager
-    def _mending(self, path: str | None = None) -> Iterator[None]:
-        """Turn sqlite's complaints into our own."""
-        path = path or self.path
-        try:
-            yield
-        except sqlite3.OperationalError as error:
-            raise StreamlearnError(
-                f"{path}: cannot be used ({error}); nothing of this batch was kept: free space, stop the other "
-                "process that holds it, or name another file"
-            ) from None
-        except sqlite3.DatabaseError as error:
-            raise StateError(f"{path}: is no store of a live run ({error}); name another file") from None
+    def empty(self, *tables: str) -> bool:
+        """Return whether nothing is in any of these tables."""
+        return all(self._db.execute(f"SELECT 1 FROM {it} LIMIT 1").fetchone() is None for it in tables)  # noqa: S608 - our own words
 
     def catch_up(self) -> bool:
         """Return whether another process has written to the store since this was last asked."""
@@ -190,7 +197,9 @@ class Store:
     def kept(self, name: str) -> str | None:
         """Return a fact about the run, None where there is none."""
         row = self._db.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-        return None if row is None else str(row[0])
+        if row is not None and type(row[0]) is not str:
+            raise database.damaged(self._db.path)
+        return None if row is None else row[0]
 
     def keep(self, name: str, value: str) -> None:
         """Keep a fact about the run."""
@@ -213,7 +222,11 @@ class Store:
                 if kept is None:
                     kept = Key.generate().secret.hex()
                     self.keep("secret", kept)
-        return Key(bytes.fromhex(kept))
+        with database.sound(self._db.path):
+            secret = bytes.fromhex(kept)
+        if len(secret) != len(Key.generate().secret):
+            raise database.damaged(self._db.path)
+        return Key(secret)
 
     # --- where in the source
 
@@ -224,6 +237,12 @@ class Store:
     def advance(self, positions: Mapping[str, Position]) -> None:
         """Move on to these positions: all up to there was processed, or never will be."""
         self._places.advance(positions)
+
+    def begin(self, positions: Mapping[str, Position]) -> None:
+        """Keep where partitions begin; of those that have a position nothing changes."""
+        if positions:
+            with self.transaction():
+                self._places.advance(dict(positions) | self.positions())
 
     def processed(self, messages: Iterable[Message]) -> set[Place]:
         """Return the places of those messages, of partitions that a group reads or has read, that were processed."""
@@ -239,6 +258,7 @@ class Store:
         A process that is killed before, or that is told late, leaves the positions where they were; that costs room.
         """
         self._acknowledged |= positions
+        self._owing = True
 
     # --- agents
 
@@ -266,7 +286,13 @@ class Store:
             "SELECT number, channel, id, key, payload FROM outbox WHERE number > ? ORDER BY number LIMIT ?",
             (self._published, most),
         )
-        return [Outgoing(*row) for row in rows]
+        with database.sound(self._db.path):
+            return msgspec.convert(rows.fetchall(), list[Outgoing])
+
+    def newest(self) -> int:
+        """Return the number of the latest message in the outbox, 0 where it is empty."""
+        with database.sound(self._db.path):
+            return int(self._db.execute("SELECT coalesce(max(number), 0) FROM outbox").fetchone()[0])
 
     def published(self, number: int) -> None:
         """Take note that the outbox up to ``number`` is out. It is forgotten with the next transaction.
@@ -274,11 +300,13 @@ class Store:
         A process that is killed before publishes these messages again, under the same ids.
         """
         self._published = max(self._published, number)
+        self._owing = True
 
     def flush(self) -> None:
-        """Forget what was published, at once."""
-        with self.transaction():
-            pass
+        """Forget what was published, at once; costs nothing where there is nothing to forget."""
+        if self._owing:
+            with self.transaction():
+                pass
 
     @contextlib.contextmanager
     def publishing(self) -> Iterator[bool]:
@@ -288,7 +316,7 @@ class Store:
             return
         import fcntl  # noqa: PLC0415 - POSIX only
 
-        with open(f"{self.path}-publishing", "a", opener=_private) as lock:
+        with open(f"{self.path}-publishing", "a", opener=database.private) as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -313,7 +341,9 @@ class Store:
 
     def counters(self) -> dict[str, int]:
         """Return all counters by name."""
-        return dict(self._db.execute("SELECT name, count FROM counters ORDER BY name").fetchall())
+        rows = self._db.execute("SELECT name, count FROM counters ORDER BY name").fetchall()
+        with database.sound(self._db.path):
+            return dict(msgspec.convert(rows, list[tuple[str, int]]))
 
     def spend(self, answers: Mapping[tuple[str, int, float], int]) -> None:
         """Write into the ledger how often each (mechanism, round) of a price ε was answered."""
@@ -328,9 +358,11 @@ class Store:
 
     def ledger(self) -> list[tuple[str, int, float, int]]:
         """Return (mechanism, round, ε of one answer, answers), in order."""
-        return self._db.execute(
+        rows = self._db.execute(
             "SELECT mechanism, round, epsilon, answers FROM ledger ORDER BY mechanism, round"
         ).fetchall()
+        with database.sound(self._db.path):
+            return msgspec.convert(rows, list[tuple[str, int, float, int]])
 
     # --- ends
 
@@ -345,9 +377,9 @@ class Store:
         """
         store = cls(":memory:", run=run)
         if Path(path).exists():
-            with store._mending(str(path)), contextlib.closing(read_only(path)) as db:
-                db.backup(store._db)
-                schema.bring_up_to_date(store._db, str(path))
+            store._db.path = str(path)
+            database.read(path, lambda db: db.backup(store._db))
+            schema.bring_up_to_date(store._db, str(path))
             store.run = store._named(run)
         return store
 
@@ -362,23 +394,3 @@ class Store:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
-
-
-def _opened(path: str) -> sqlite3.Connection:
-    if path != ":memory:":
-        try:  # made by us first, so that nobody else can ever read it
-            os.close(_private(path, os.O_CREAT | os.O_RDWR))
-        except (OSError, ValueError) as error:
-            raise StreamlearnError(f"{path}: cannot be opened ({error}); choose a writable place") from None
-    return sqlite3.connect(path, isolation_level=None, timeout=PATIENCE, check_same_thread=False)
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
-
-
-def read_only(path: str | Path) -> sqlite3.Connection:
-    """Return a connection that cannot change the file; a run may write to it meanwhile."""
-    return sqlite3.connect(
-        f"{Path(path).absolute().as_uri()}?mode=ro", uri=True, isolation_level=None, timeout=PATIENCE
-    )

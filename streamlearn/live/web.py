@@ -9,6 +9,7 @@ import contextlib
 import functools
 import http.server
 import ipaddress
+import re
 import socket
 import socketserver
 import sys
@@ -101,6 +102,9 @@ def serve(
             server.hang_up()
 
 
+_ADDRESS = re.compile(r"(\[(?P<bracketed>[^\[\]]+)\]|(?P<host>[^\[\]:]*)):(?P<port>[0-9]{1,5})", re.ASCII)
+
+
 def parse(address: str) -> tuple[str, int]:
     """Return host and port of an address.
 
@@ -115,15 +119,10 @@ def parse(address: str) -> tuple[str, int]:
     >>> parse(":9100"), parse("[::1]:0")
     (('127.0.0.1', 9100), ('::1', 0))
     """
-    host, colon, port = address.rpartition(":")
-    bare = host.removeprefix("[").removesuffix("]")
-    if (
-        not colon
-        or not (port.isascii() and port.isdigit() and int(port) < 1 << 16)
-        or (":" in bare and bare == host)
-    ):
+    match = _ADDRESS.fullmatch(address)
+    if match is None or int(match["port"]) >= 1 << 16:
         raise ParameterError(f"address must be HOST:PORT, such as {LOOPBACK}:9100, got {address!r}")
-    return bare or LOOPBACK, int(port)
+    return match["bracketed"] or match["host"] or LOOPBACK, int(match["port"])
 
 
 class Board:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import math
 import re
 from collections.abc import Callable
@@ -18,8 +19,10 @@ from streamlearn.priors.gaussian import LogNormal, TruncatedNormal
 EXAMPLE: Final = "10*uniform(0,1); lognormal(0,0.5); discrete(0:0.9,5:0.1); 0.7"
 
 _TERM = re.compile(
-    r"(?:(?P<repeat>\d{1,9})\s*\*\s*)?(?:(?P<name>[A-Za-z_]\w*)\s*\((?P<inside>[^()]*)\)|(?P<number>[^()*]+))"
+    r"(?:(?P<repeat>\d{1,9})\s*+\*\s*+)?"  # possessive: no text makes it go back and forth over blanks
+    r"(?:(?P<name>[A-Za-z_]\w*+)\s*+\((?P<inside>[^()]*+)\)|(?P<number>[^()*]++))"
 )
+_MARK = re.compile("[,;()]")
 
 
 def _normal(mean: float, sd: float) -> Prior:
@@ -66,12 +69,25 @@ def parse(text: str) -> list[Prior]:
     if not isinstance(text, str):
         raise PriorError(f"priors must be text, got {type(text).__name__}; for instance {EXAMPLE!r}")
     stages: list[Prior] = []
-    for term in re.split(r"[,;](?![^()]*\))", text):
+    for term in _terms(text):
         repeat, prior = _term(term.strip())
         if len(stages) + repeat > MAX_STAGES:
             raise PriorError(f"{term.strip()!r}: more than {MAX_STAGES} stages; split the problem")
         stages += [prior] * repeat
     return stages
+
+
+def _terms(text: str) -> list[str]:
+    """Return what lies between separators, those within parentheses being none: the next of these closes."""
+    cuts = [len(text)]
+    inside = False
+    for mark in reversed(list(_MARK.finditer(text))):
+        if mark[0] in "()":
+            inside = mark[0] == ")"
+        elif not inside:
+            cuts.append(mark.start())
+    cuts.append(-1)
+    return [text[start + 1 : end] for end, start in itertools.pairwise(cuts)][::-1]
 
 
 def _term(term: str) -> tuple[int, Prior]:

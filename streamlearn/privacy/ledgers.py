@@ -194,7 +194,7 @@ class Ledger:
 def _read(text: str | bytes) -> list[Spending]:
     try:
         file = msgspec.json.decode(text, type=_File)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+    except (msgspec.MsgspecError, UnicodeError, RecursionError, TypeError) as error:
         raise StateError(f"no privacy ledger: {error}; give what Ledger.to_json wrote") from None
     if file.format != FORMAT:
         raise StateError(f"no privacy ledger: format is {file.format!r}, and {FORMAT!r} is read here")

@@ -149,7 +149,7 @@ class DirectSelector(CountingSelector):
         """
         try:
             saved = msgspec.convert(data, DirectState)
-        except msgspec.ValidationError:
+        except ValueError:
             raise StateError("malformed candidate selection; give what state_dict() returned") from None
         rounds = len(saved.rounds)
         if len(saved.mistakes) != self._hypotheses.size or not all(0 <= m <= rounds for m in saved.mistakes):

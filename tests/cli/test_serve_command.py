@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import signal
 import subprocess
-import sys
 
 import kafkaserver
 import livefaults
@@ -15,31 +13,9 @@ import livestreams
 import natsserver
 import pytest
 import redisserver
+from liveserving import BODIES, PRIORS, lines, serve, start
 
 SECRET = "0.73519"  # noqa: S105 - somebody's value, that must not come out anywhere
-PRIORS = "0.01; 4*uniform(0,1)"
-BODIES = livestreams.reports(40)
-
-
-def lines(bodies):
-    return b"".join(json.dumps(body).encode() + b"\n" for body in bodies)
-
-
-def start(tmp_path, *arguments, **streams):
-    return subprocess.Popen(
-        [sys.executable, "-m", "streamlearn", "serve", *map(str, arguments)],
-        cwd=tmp_path, env={**os.environ, "COLUMNS": "200", "NO_COLOR": "1"}, **streams,
-    )  # fmt: skip
-
-
-def serve(tmp_path, *arguments, sent=b"", code=0):
-    with start(
-        tmp_path, *arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
-        out, err = process.communicate(sent, timeout=60)
-    assert process.returncode == code, err
-    assert b"Traceback" not in err
-    return out, err.decode()
 
 
 def whole():
@@ -191,8 +167,8 @@ def test_health_and_plan_are_served_meanwhile(tmp_path):
         ((PRIORS, "--source", "redis://:open-sesame@host:70000/0/x"), "a port (1 to 65535)"),
         ((PRIORS, "--source", "file:nowhere.jsonl"), "cannot be read"),
         ((PRIORS, "--sink", "file:."), "cannot be written"),
-        ((PRIORS, "--http", "nonsense"), "address must be HOST:PORT"),
-        ((PRIORS, "--key", "bit"), "key_field"),
+        ((PRIORS, "--http", "nonsense"), "--http must be HOST:PORT"),
+        ((PRIORS, "--key", "bit"), "--key must name"),
         ((PRIORS, "--group", "g"), "group"),
         (("--agent", "soa"), "needs --class"),
         (
@@ -249,7 +225,7 @@ def test_a_beginning_that_is_refused_leaves_no_store(tmp_path):
     log = tmp_path / "log"
     log.write_bytes(lines(BODIES))
     command = (PRIORS, "--store", "run.db", "--log", "off", "--until-idle", "0.1", "--source")
-    for begin, complaint in (("7", "no line begins at byte 7"), ("1e9", "begin must be"), ("999999", "has")):
+    for begin, complaint in (("7", "no line begins at byte 7"), ("1e9", "--from must be"), ("999999", "has")):
         _, err = serve(tmp_path, *command, f"file:{log}", "--from", begin, code=1)
         assert complaint in err
     serve(tmp_path, *command, "-", "--from", "end", code=1)

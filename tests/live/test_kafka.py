@@ -8,6 +8,7 @@ import threading
 import time
 from collections import defaultdict
 
+import confluent_kafka
 import kafkaserver
 import livestreams
 import pytest
@@ -16,7 +17,7 @@ import structlog
 from streamlearn import telemetry
 from streamlearn.errors import BrokerError, LostError, MissingExtraError, ParameterError, StreamlearnError
 from streamlearn.live import Outgoing, Pump, Runner, Sink, Source, Store
-from streamlearn.live.brokers import kafka
+from streamlearn.live.brokers import kafka, kafkasink
 
 UNKNOWN_TOPIC_OR_PART, TOPIC_AUTHORIZATION_FAILED = 3, 29
 DEADLINE = 60.0
@@ -106,20 +107,21 @@ def test_it_goes_on_after_the_stored_positions(server, topic, source):
     assert positions(fetched(source, 1)) == {f"{topic}/1": [(5,)]}
 
 
-def test_the_end_is_asked_once_and_kept_through_a_loss(server, topic):
+def test_the_end_is_told_to_be_stored_and_kept_through_a_loss(server, topic):
     server.send(topic, records(0, 3))
     source = kafka.Source(server.servers, [topic], begin="end")
-    source.start({})
+    begun = source.start({})
+    assert begun == {f"{topic}/0": (2,), f"{topic}/1": ()}
     server.send(topic, records(0, 2))
-    source.start({})
+    assert source.start(begun) == {}
     assert positions(fetched(source, 2)) == {f"{topic}/0": [(3,), (4,)]}
     source.close()
 
 
 def test_it_begins_at_an_offset(server, topic):
-    server.send(topic, records(0, 5))
+    server.send(topic, [*records(0, 5), *records(1, 3)])
     source = kafka.Source(server.servers, [topic], begin="3")
-    source.start({f"{topic}/1": (-1,)})
+    assert source.start({}) == {f"{topic}/0": (2,), f"{topic}/1": (2,)}
     assert positions(fetched(source, 2)) == {f"{topic}/0": [(3,), (4,)]}
     source.close()
 
@@ -139,13 +141,37 @@ def test_partitions_added_later_are_read_from_their_beginning(server, topic, mon
     source.close()
 
 
+def test_no_message_is_lost_while_the_brokers_are_slow_to_tell_of_partitions(
+    server, topic, source, monkeypatch
+):
+    monkeypatch.setattr(kafka, "REFRESH", 0.0)
+    server.send(topic, records(0, 50))
+    source.start({})
+    plain = source._asked
+
+    def slow(question, where=None):
+        failures = iter(range(20))
+
+        def asked():
+            if next(failures, None) is not None:
+                raise confluent_kafka.KafkaException(
+                    confluent_kafka.KafkaError(confluent_kafka.KafkaError._TIMED_OUT)
+                )
+            return question()
+
+        return plain(asked, where)
+
+    monkeypatch.setattr(source, "_asked", slow)
+    assert positions(fetched(source, 50, most=5)) == {f"{topic}/0": [(i,) for i in range(50)]}
+
+
 def test_partitions_added_between_two_starts_are_read_from_their_beginning(server, topic):
     source = kafka.Source(server.servers, [topic], begin="end")
-    source.start({})
+    begun = source.start({})
     server.delete(topic)
     server.create(topic, 3)
     server.send(topic, records(2, 2))
-    source.start({})
+    assert source.start(begun) == {}
     assert positions(fetched(source, 2)) == {f"{topic}/2": [(0,), (1,)]}
     source.close()
 
@@ -156,11 +182,18 @@ def test_keys_and_tombstones(server, topic, source):
     server.send(topic, sent)
     source.start({})
     found = fetched(source, len(sent))
-    assert [it.key for it in found] == ["job ü", None, None, "job 1", ""]
+    assert [it.key for it in found] == ["job ü", None, "\udcff", "job 1", ""]
     assert [it.data for it in found] == [value, value, value, b"", value]
     runner = Runner(livestreams.stopper, Store(":memory:", run="test"))
     runner.process(found)
     assert runner.store.counters() == {"dead_letters": 4, "reports": 1}
+    reasons = [json.loads(it.payload)["reason"] for it in runner.store.unpublished(9) if it.channel == "dead"]
+    assert [it.split()[:3] for it in reasons] == [
+        ["no", "key:", "neither"],
+        ["its", "broker's", "key"],
+        ["empty:", "a", "tombstone,"],
+        ["no", "key:", "neither"],
+    ]
 
 
 def test_lag_counts_what_waits(server, topic, source):
@@ -355,7 +388,7 @@ def test_a_full_queue_is_waited_for(server, topic):
 
 
 def test_a_sink_without_its_topic_is_refused(server, topic, monkeypatch):
-    monkeypatch.setattr(kafka, "DELIVERY", 4.0)
+    monkeypatch.setattr(kafkasink, "DELIVERY", 4.0)
     server.spoil(topic, UNKNOWN_TOPIC_OR_PART)
     sink = kafka.Sink(server.servers, topic)
     with pytest.raises(StreamlearnError, match=f"{topic}.*create the topic") as caught:
@@ -374,7 +407,7 @@ def test_a_decision_that_is_too_large_is_refused(server, topic):
 
 
 def test_what_a_lost_broker_did_not_get_is_published_again(server, topic, monkeypatch):
-    monkeypatch.setattr(kafka, "DELIVERY", 1.0)
+    monkeypatch.setattr(kafkasink, "DELIVERY", 1.0)
     sink = kafka.Sink(server.servers, topic)
     server.kill()
     try:
@@ -491,7 +524,7 @@ def test_an_undisturbed_run_publishes_every_decision_once(live):
 @pytest.mark.parametrize("trouble", ["kill", "pause"])
 def test_a_broker_lost_at_any_call_changes_nothing(live, server, trouble, call, monkeypatch):
     monkeypatch.setattr(kafka, "PATIENCE", 1.0)
-    monkeypatch.setattr(kafka, "DELIVERY", 1.0)
+    monkeypatch.setattr(kafkasink, "DELIVERY", 1.0)
     live.send(live.bodies)
     begin, end = {"kill": (server.kill, server.restart), "pause": (server.pause, server.resume)}[trouble]
     live.pump({call: begin, call + 2: end}).run()
@@ -502,7 +535,7 @@ def test_a_broker_lost_at_any_call_changes_nothing(live, server, trouble, call, 
 def test_a_broker_lost_while_publishing_doubles_at_most_what_is_known_by_its_id(
     live, server, trouble, monkeypatch
 ):
-    monkeypatch.setattr(kafka, "DELIVERY", 1.0)
+    monkeypatch.setattr(kafkasink, "DELIVERY", 1.0)
     live.send(live.bodies)
     begin, end = {"kill": (server.kill, server.restart), "pause": (server.pause, server.resume)}[trouble]
     live.pump({}, {2: begin, 3: end}).run()

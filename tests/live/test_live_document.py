@@ -20,7 +20,7 @@ from redisserver import RedisServer
 from streamlearn import telemetry
 from streamlearn.cli import serving
 from streamlearn.live import Store, metrics, pump, runner, stoppers, web
-from streamlearn.live.brokers import kafka, redis, redisscripts
+from streamlearn.live.brokers import kafka, kafkasink, redis, redisscripts
 from streamlearn.live.messages import (
     MOST_BYTES,
     DeadLetter,
@@ -120,7 +120,7 @@ def test_its_limits_are_the_codes():
         (redisscripts.KNOWN, "the last {:,} ids"),
         (int(redis.IDLE), "to another after {} seconds"),
         (int(kafka.REFRESH), "found within {} seconds"),
-        (int(kafka.DELIVERY), "outage of over {} seconds"),
+        (int(kafkasink.DELIVERY), "outage of over {} seconds"),
         (int(pump.LONGEST_PAUSE), "pauses of up to {} seconds"),
         (int(web.STALLED), "503 after {} seconds"),
         (web.MOST_LISTENERS, "up to {} listeners"),

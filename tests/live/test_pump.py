@@ -155,6 +155,46 @@ def test_dead_letters_have_a_sink_of_their_own():
     assert (letter.channel, letter.key) == ("dead", "log")
 
 
+class IdleSource(ListSource):
+    """Messages of a list, and then an empty answer or two before the end."""
+
+    def __init__(self, messages, idle):
+        super().__init__(messages)
+        self.idle = idle
+
+    def fetch(self, most, patience):
+        taken = super().fetch(most, patience)
+        if not taken:
+            self.idle()
+            self.ended = self.log.count("fetch") > 5
+        return taken
+
+
+def test_an_idle_run_forgets_what_it_has_published(tmp_path):
+    """Or the run after a kill, hours later, would publish it again."""
+    path, left = tmp_path / "run.db", []
+    with Store(path, run="test") as store:
+
+        def look():
+            with Store(path) as other:  # as a process after a kill finds it
+                left.append((len(other.unpublished(1000)), other._data_version()))
+
+        new_pump(IdleSource(livestreams.numbered(BODIES), look), ListSink(), store=store).run()
+    assert [number for number, _ in left][:2] == [len(WHOLE), 0]
+
+
+def test_an_idle_run_writes_nothing_else(tmp_path):
+    with Store(tmp_path / "run.db", run="test") as store, Store(tmp_path / "run.db") as other:
+        seen = []
+        new_pump(
+            IdleSource(livestreams.numbered(BODIES), lambda: seen.append(other._data_version())),
+            ListSink(),
+            store=store,
+        ).run()
+    assert len(seen) > 3
+    assert len(set(seen[1:])) == 1
+
+
 def test_a_group_is_told_after_its_decisions_are_out():
     messages = [livestreams.message(i, body, ordered=False) for i, body in enumerate(BODIES, 1)]
     sink = ListSink(before=lambda: source.log.append("publish"))
@@ -274,6 +314,40 @@ def test_a_loss_is_told_once_and_the_return_too():
     assert events[1]["reason"] == "the broker is away"
     assert events[2]["attempts"] == 3
     assert events[3]["decisions"] == 30
+
+
+def told(running):
+    structlog.configure()
+    with capture_logs() as events:
+        running.run()
+    return [(event["event"], event["log_level"]) for event in events]
+
+
+STARTED, STOPPED = ("live.started", "info"), ("live.stopped", "info")
+LOST, BACK = ("live.broker_lost", "warning"), ("live.broker_back", "warning")
+
+
+def test_one_outage_that_breaks_all_connections_is_told_once():
+    """The sink finds out first; the source's connection broke too, and is made anew."""
+    publishing, fetching = iter([True, True]), iter([False, True])
+    sink = ListSink(lambda _: next(publishing, False))
+    source = ListSource(livestreams.numbered(BODIES), lambda name: name == "fetch" and next(fetching, False))
+    assert told(new_pump(source, sink, batch=50)) == [STARTED, LOST, BACK, STOPPED]
+    assert "fetch failed" in source.log
+    assert ids(sink) == WHOLE
+
+
+def test_the_next_outage_is_told_again():
+    failures = iter([False, False, True, False, False, True])
+    source = ListSource(livestreams.numbered(BODIES), lambda _: next(failures, False))
+    assert told(new_pump(source, ListSink(), batch=10))[1:-1] == [LOST, BACK, LOST, BACK]
+
+
+def test_a_broker_that_is_not_back_is_not_said_to_be():
+    source = ListSource(livestreams.numbered(BODIES), lambda _: running.stop() is None)
+    source.shared = True
+    running = new_pump(source, ListSink())
+    assert told(running) == [STARTED, LOST, STOPPED]
 
 
 def test_pauses_double_up_to_a_bound_and_are_jittered(monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 
@@ -175,6 +176,20 @@ def test_what_is_no_stream_is_an_error(server):
     sink.close()
 
 
+def test_a_database_that_the_server_does_not_have_is_named(server):
+    for opened in (redis.Source, redis.Sink):
+        with contextlib.closing(
+            opened(server.url[:-1] + "99", ["a"] if opened is redis.Source else "a")
+        ) as there:
+            with pytest.raises(
+                StreamlearnError, match=r"no database 99 .*'databases', 16 by default"
+            ) as caught:
+                there.start({}) if opened is redis.Source else there.publish(
+                    [Outgoing(1, "decision", "i", "k", b"{}")]
+                )
+            assert not isinstance(caught.value, BrokerError)
+
+
 def test_a_refused_user_is_told_without_the_password(server):
     server.client.config_set("requirepass", "open sesame")
     source = redis.Source(server.url.replace("//", "//:guess@"), ["reports"])
@@ -230,11 +245,13 @@ def test_a_stream_emptied_after_it_was_read_is_awaited(server):
     source.close()
 
 
-def test_the_end_stays_where_it_was_when_the_connection_is_lost_before_the_first_entry(server):
-    send(server, "reports", range(3))
-    source = started(server, ["reports"], begin="end")
+def test_the_end_is_told_to_be_stored_and_kept_through_a_loss(server):
+    entries = send(server, "reports", range(3))
+    source = redis.Source(server.url, ["reports", "none yet"], begin="end")
+    begun = source.start({})
+    assert begun == {"reports": redisentries.position_of(entries[-1]), "none yet": (0, 0, 0)}
     send(server, "reports", [3])
-    source.start({})
+    assert source.start(begun) == {}
     assert livefaults.numbers(livefaults.all_of(source, 1)) == [3]
     source.close()
 
@@ -257,8 +274,8 @@ def test_a_server_that_is_away_is_worth_trying_again(server):
         with pytest.raises(BrokerError):
             call()
     server.restart()
-    livefaults.poll(lambda: source.start({}) is None)
-    livefaults.poll(lambda: sink.publish([message]) is None)
+    livefaults.poll(lambda: source.start({}) == {})
+    livefaults.poll(lambda: [sink.publish([message])])
     assert server.client.xlen("decisions") == 1
     source.close()
     sink.close()

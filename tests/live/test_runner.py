@@ -525,7 +525,10 @@ def test_a_brokers_key_is_held_to_the_length_of_any_key():
     runner.process(messages)
     assert [key for key, _ in runner.store.sessions()] == ["k" * 512]
     (letter,) = letters(runner)
-    assert letter["reason"] == "its broker's key is longer than 512 characters"
+    assert (
+        letter["reason"]
+        == "its broker's key is longer than 512 characters; name a shorter one in the message"
+    )
 
 
 def test_a_round_too_far_ahead_is_not_kept():

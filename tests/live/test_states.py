@@ -89,7 +89,7 @@ def test_a_damaged_journal_is_said_and_nothing_of_it_is_quoted(tmp_path):
     with Store(path) as store, store.transaction():
         store.save_sessions({"secret": b"{}"})
         store.execute("UPDATE recent SET states = ?", (b"{secret}",))
-    with pytest.raises(StateError, match="journal of sessions cannot be read") as caught:
+    with pytest.raises(StateError, match="is damaged; put back a copy") as caught:
         inspect(path)
     with Store(path) as store:
         for look in (lambda: list(store.sessions()), lambda: store.session("a")):

@@ -160,11 +160,13 @@ def parts_of(address: str, scheme: str) -> Address:
     form = FORMS[scheme]
     authority, _, rest = address.split("://", 1)[1].partition("/")
     database, _, names = rest.partition("/") if scheme == "redis" else ("", "", rest)
-    if scheme == "redis" and not (database.isascii() and database.isdigit()):
+    if scheme == "redis" and not re.fullmatch("[0-9]{1,9}", database):
         raise ParameterError(
-            f"an address {form} needs the number of its database, as redis://host:port/0/STREAM"
+            f"an address {form} needs the number of its database, of at most 9 digits, as redis://host:port/0/STREAM"
         )
     found = names.split(",")
+    if not names.isprintable():
+        raise ParameterError(f"an address {form} has names of printable characters only")
     if not all(found) or len(set(found)) < len(found):
         raise ParameterError(f"an address {form} needs a name, or several different ones, at its end")
     if scheme == "kafka" and "@" in authority:

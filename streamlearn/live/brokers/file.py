@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import hashlib
 import os
+import re
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ from typing import IO, Final
 import msgspec
 
 from streamlearn.errors import BrokerError, ParameterError, StreamlearnError
+from streamlearn.live.brokers.stored import checked
 from streamlearn.live.messages import MOST_BYTES, Message, Position
 from streamlearn.live.store import Outgoing
 
@@ -57,6 +59,7 @@ class Source:
     29
     >>> source = file.Source(path)
     >>> source.start({})
+    {}
     >>> [(message.position, message.data) for message in source.fetch(10, patience=0.0)]
     [((12,), b'{"round":1}'), ((24,), b'{"round":2}')]
     >>> source.close()
@@ -66,7 +69,7 @@ class Source:
     shared = False
 
     def __init__(self, path: str | Path, *, begin: str = "beginning", follow: bool = True) -> None:
-        if begin not in {"beginning", "end"} and not (begin.isascii() and begin.isdigit()):
+        if begin not in {"beginning", "end"} and not re.fullmatch("[0-9]{1,18}", begin):
             raise ParameterError(
                 f"begin must be 'beginning', 'end' or the byte at which a line of the file begins, got {begin!r}"
             )
@@ -83,8 +86,8 @@ class Source:
         self._rest = bytearray()  # of the line in between its beginning
         self._lines: deque[Message] = deque()
 
-    def start(self, positions: Mapping[str, Position]) -> None:
-        """Open the file, to go on after the stored position.
+    def start(self, positions: Mapping[str, Position]) -> dict[str, Position]:
+        """Open the file, to go on after the stored position; return where it begins, if it had none.
 
         Raises
         ------
@@ -100,14 +103,16 @@ class Source:
             ) from None
         size = os.fstat(self._file.fileno()).st_size
         stored = positions.get(self._partition)
-        offset = self._beginning(size) if stored is None else stored[0]
+        begin = "beginning" if positions else self._begin
+        offset = self._beginning(begin, size) if stored is None else checked(self._partition, stored, 1)[0]
         self._check(offset, size)
         self._reset(offset)
         self._file.seek(offset)
+        return {self._partition: (offset,)} if stored is None and begin != "beginning" else {}
 
-    def _beginning(self, size: int) -> int:
-        if self._begin != "end":
-            return 0 if self._begin == "beginning" else int(self._begin)
+    def _beginning(self, begin: str, size: int) -> int:
+        if begin != "end":
+            return 0 if begin == "beginning" else int(begin)
         assert self._file is not None  # noqa: S101 - start has opened it
         while size:  # back to where the last whole line ends
             step = min(size, CHUNK)
@@ -238,7 +243,9 @@ class Sink:
     >>> from streamlearn.live.brokers import file
     >>> decision = Outgoing(1, "decision", "0f", "job 1", b'{"id":"0f","take":true}')
     >>> file.Sink("decisions.jsonl").publish([decision])
+    0
     >>> file.Sink("decisions.jsonl").publish([decision])  # by another process
+    1
     >>> pathlib.Path("decisions.jsonl").read_bytes()
     b'{"id":"0f","take":true}\n'
     """
@@ -262,8 +269,8 @@ class Sink:
         if not regular:
             raise StreamlearnError(f"{self._path}: is no regular file; write to a pipe or device through -")
 
-    def publish(self, messages: Sequence[Outgoing]) -> None:
-        """Append the payloads that are not there yet, a line each, safe from a power cut.
+    def publish(self, messages: Sequence[Outgoing]) -> int:
+        """Append the payloads that are not there yet, a line each, safe from a power cut; return how many were there.
 
         Raises
         ------
@@ -283,6 +290,7 @@ class Sink:
             ) from None
         for message in fresh:
             self._remember(message.id)
+        return len(messages) - len(fresh)
 
     def close(self) -> None:
         """Do nothing: the file is open only while it is written."""

@@ -1,4 +1,4 @@
-"""Kafka, by confluent-kafka: topics' partitions read from stored offsets on, and an idempotent producer."""
+"""Kafka, by confluent-kafka: topics' partitions read from stored offsets on."""
 
 from __future__ import annotations
 
@@ -6,24 +6,28 @@ import contextlib
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from streamlearn.errors import BrokerError, LostError, ParameterError, StreamlearnError
 from streamlearn.live.brokers.kafkaclient import REFUSALS, UNKNOWN_TOPIC, client, decoded, made, translated
+from streamlearn.live.brokers.kafkasink import Sink
+from streamlearn.live.brokers.stored import checked
 from streamlearn.live.messages import Message, Position
-from streamlearn.live.store import Outgoing
+
+__all__ = ["Sink", "Source"]
 
 if TYPE_CHECKING:
     import confluent_kafka
 
 PATIENCE: Final = 5.0
 """Seconds to wait for a broker's answer to a question about a topic."""
+GLANCE: Final = 0.5
+"""Seconds of it at a time."""
 REFRESH: Final = 30.0
 """Seconds between two looks for new partitions."""
 TOPIC_PATIENCE: Final = 10.0
 """Seconds that a topic may be missing: a new one is not known to all brokers at once."""
-DELIVERY: Final = 10.0
-"""Seconds for a message to reach its broker; then all are published again."""
+T = TypeVar("T")
 OFFSET: Final = re.compile("[0-9]{1,18}")
 
 
@@ -41,8 +45,8 @@ class Source:
     topics
         Their names.
     begin
-        Where partitions without a stored position start: ``"beginning"``, ``"end"``, or an offset in digits. Where
-        the end is, is asked once; a process that ends before its first message asks again when it is restarted.
+        Where the partitions start while there is no stored position: ``"beginning"``, ``"end"``, or an offset in
+        digits.
     settings
         Further settings of librdkafka: ``security.protocol``, ``sasl.username``, ... Never printed.
 
@@ -64,6 +68,7 @@ class Source:
     0
     >>> source = kafka.Source(servers, ["reports"])
     >>> source.start({})
+    {}
     >>> source.fetch(10, patience=10.0)
     [Message(partition='reports/0', position=(0,), data=b'{"round": 1, "bit": 0}', key='job 1', ordered=True)]
     >>> source.close()
@@ -83,7 +88,9 @@ class Source:
         if isinstance(topics, str) or not topics:
             raise ParameterError("topics must be a list of at least one name")
         if begin not in {"beginning", "end"} and not OFFSET.fullmatch(begin):
-            raise ParameterError(f"begin must be 'beginning', 'end' or an offset in digits, got {begin!r}")
+            raise ParameterError(
+                f"begin must be 'beginning', 'end' or an offset of at most 18 digits, got {begin!r}"
+            )
         self._kafka = client()
         self.servers = servers
         self.topics = tuple(dict.fromkeys(topics))
@@ -102,13 +109,12 @@ class Source:
         self._trouble: confluent_kafka.KafkaError | None = None
         self._names: dict[tuple[str, int], str] = {}
         self._starts: dict[tuple[str, int], int] = {}
-        self._started = False
         self._missing_since: dict[str, float] = {}
         self._next_refresh = 0.0
         made(self._kafka.Consumer, self._configuration, settings).close()  # a wrong setting is seen at once
 
-    def start(self, positions: Mapping[str, Position]) -> None:
-        """Connect, anew after a loss, to go on after these positions; partitions not named start where told.
+    def start(self, positions: Mapping[str, Position]) -> dict[str, Position]:
+        """Connect, anew after a loss, to go on after these positions; return where other partitions start.
 
         Raises
         ------
@@ -119,18 +125,20 @@ class Source:
         """
         self.close()
         self._names.clear()
+        self._starts.clear()
         self._trouble = None
         self._consumer = made(self._kafka.Consumer, self._configuration)
         found = self._look()
-        for place in found:
-            stored = positions.get(self._names[place])
-            if stored is not None:
-                self._starts[place] = stored[0] + 1
-            elif place not in self._starts:
-                # One that appears after the first start is new: nothing of it was there to be left out.
-                self._starts[place] = self._kafka.OFFSET_BEGINNING if self._started else self._first(place)
-        self._started = True
+        begun = {} if positions or self.begin == "beginning" else {it: self._first(it) for it in found}
+        self._starts = {place: self._after(positions.get(self._names[place])) for place in found} | begun
         self._assign(found)
+        return {self._names[place]: (start - 1,) if start else () for place, start in begun.items()}
+
+    def _after(self, stored: Position | None) -> int:
+        """Return the offset after a stored position; one is empty where nothing was read and all is to come."""
+        if stored is None:
+            return int(self._kafka.OFFSET_BEGINNING)
+        return checked("Kafka", stored, 0, 1)[0] + 1 if stored else 0
 
     def fetch(self, most: int, patience: float) -> list[Message]:
         """Return the next messages, at most ``most``; wait ``patience`` seconds for the first.
@@ -153,6 +161,13 @@ class Source:
         if not taken and self._trouble is not None:
             raise self._broken(self._trouble)
         return [message for it in taken if (message := self._message(it)) is not None]
+
+    def feeds_on(self, sink: object) -> bool:
+        """Return whether what a sink publishes is read here: in the same cluster, by whatever name of its brokers."""
+        if not isinstance(sink, Sink) or sink.topic not in self.topics:
+            return False
+        mine = self._asked(lambda: self._connected().list_topics(sink.topic, timeout=GLANCE)).cluster_id
+        return mine is not None and mine == sink.cluster()
 
     def acknowledge(self, messages: Sequence[Message]) -> None:
         """Do nothing: the store knows where to go on."""
@@ -187,11 +202,7 @@ class Source:
         return new
 
     def _partitions(self, topic: str) -> list[int]:
-        try:
-            known = self._connected().list_topics(topic, timeout=PATIENCE).topics[topic]
-        except self._kafka.KafkaException as error:
-            self._connected().poll(0.0)  # lets the client say why
-            raise self._broken(self._trouble or error.args[0]) from None
+        known = self._asked(lambda: self._connected().list_topics(topic, timeout=GLANCE)).topics[topic]
         if known.error is None:
             self._missing_since.pop(topic, None)
             return list(known.partitions)
@@ -202,9 +213,7 @@ class Source:
         raise self._broken(known.error, topic)
 
     def _first(self, place: tuple[str, int]) -> int:
-        """Return where a partition that nothing is stored of starts."""
-        if self.begin == "beginning":
-            return int(self._kafka.OFFSET_BEGINNING)
+        """Return where a partition of a new run starts."""
         low, high = self._kept(place)
         if self.begin == "end":
             return high
@@ -217,12 +226,23 @@ class Source:
 
     def _kept(self, place: tuple[str, int]) -> tuple[int, int]:
         """Ask for the first offset that the broker keeps of a partition, and for the next one to come."""
-        try:
-            return self._connected().get_watermark_offsets(
-                self._kafka.TopicPartition(*place), timeout=PATIENCE
-            )
-        except self._kafka.KafkaException as error:
-            raise self._broken(error.args[0], self._names[place]) from None
+        partition = self._kafka.TopicPartition(*place)
+        return self._asked(
+            lambda: self._connected().get_watermark_offsets(partition, timeout=GLANCE), self._names[place]
+        )
+
+    def _asked(self, question: Callable[[], T], where: str | None = None) -> T:
+        """Ask the brokers, for a short time again and again: a process does not heed signals meanwhile."""
+        until = time.monotonic() + PATIENCE
+        while True:
+            try:
+                return question()
+            except self._kafka.KafkaException as error:
+                if not self._starts:  # later it would take a message
+                    self._connected().poll(0.0)  # lets the client say why
+                said = self._trouble or error.args[0]
+                if said.name() not in {"_TIMED_OUT", "_TRANSPORT"} or time.monotonic() >= until:
+                    raise self._broken(said, where) from None
 
     def _refresh(self) -> None:
         new = self._look()
@@ -283,118 +303,3 @@ class Source:
         if self._consumer is None:
             raise BrokerError("not started")
         return self._consumer
-
-
-class Sink:
-    """A topic, written by an idempotent producer; messages of one key go to one partition, in order.
-
-    Every message carries its id in the header ``id``. Within a process none is doubled while its broker can be
-    reached within ten seconds; after a crash, or a longer break, the last ones may be there twice, under the same id.
-
-    Parameters
-    ----------
-    servers
-        ``host:port[,host:port]``, some of the cluster's brokers.
-    topic
-        Its name.
-    settings
-        Further settings of librdkafka. Never printed. Keys are spread over partitions as Java's client does, unless
-        ``partitioner`` says otherwise.
-
-    Raises
-    ------
-    ParameterError
-        If a setting cannot be used.
-    MissingExtraError
-        If confluent-kafka is not installed.
-
-    Examples
-    --------
-    >>> from streamlearn.live import Outgoing
-    >>> from streamlearn.live.brokers import kafka
-    >>> sink = kafka.Sink("-", "decisions", {"test.mock.num.brokers": "1"})  # a cluster of its own, for tests
-    >>> sink.publish([Outgoing(1, "decision", "0f", "job 1", b'{"take": true}')])
-    >>> sink.close()
-    """
-
-    def __init__(self, servers: str, topic: str, settings: Mapping[str, str] | None = None) -> None:
-        self._kafka = client()
-        self.servers = servers
-        self.topic = topic
-        milliseconds = str(round(1000 * DELIVERY))
-        self._configuration = {
-            "partitioner": "murmur2_random",
-            "message.timeout.ms": milliseconds,
-            # Half of it, so that a missing topic is seen in time.
-            "topic.metadata.propagation.max.ms": str(round(500 * DELIVERY)),
-            **(settings or {}),
-            "bootstrap.servers": servers,
-            "enable.idempotence": True,
-            "acks": "all",
-            "delivery.report.only.error": True,
-            "error_cb": self._noticed,
-        }
-        self._trouble: confluent_kafka.KafkaError | None = None
-        self._producer: confluent_kafka.Producer | None = made(
-            self._kafka.Producer, self._configuration, settings
-        )
-
-    def publish(self, messages: Sequence[Outgoing]) -> None:
-        """Publish messages in order; return when the broker has them all.
-
-        Raises
-        ------
-        BrokerError
-            If not all are known to be there; any of them may be.
-        StreamlearnError
-            If the topic does not exist, or the brokers refuse.
-        """
-        if self._producer is None:
-            self._producer = made(self._kafka.Producer, self._configuration)
-        self._trouble = None
-        failed: list[confluent_kafka.KafkaError] = []
-
-        def reported(error: confluent_kafka.KafkaError | None, _: confluent_kafka.Message) -> None:
-            if error is not None:
-                failed.append(error)
-
-        for message in messages:
-            self._produce(self._producer, message, reported)
-        while self._producer.flush(1.0):
-            pass  # every message is reported in time, one way or the other
-        if failed:
-            self._producer = None  # begin anew: after some errors it would send nothing more
-            raise self._refused(failed[0])
-
-    def close(self) -> None:
-        """Disconnect. Never raises."""
-        self._producer = None
-
-    def _produce(
-        self,
-        producer: confluent_kafka.Producer,
-        message: Outgoing,
-        reported: Callable[[confluent_kafka.KafkaError | None, confluent_kafka.Message], None],
-    ) -> None:
-        """Queue a message."""
-        while True:
-            try:
-                producer.produce(
-                    self.topic, message.payload, message.key, -1, reported, headers=[("id", message.id)]
-                )
-            except BufferError:  # its queue is full
-                producer.poll(0.1)
-            except self._kafka.KafkaException as error:
-                self._producer = None
-                raise self._refused(error.args[0]) from None
-            else:
-                return
-
-    def _refused(self, error: confluent_kafka.KafkaError) -> StreamlearnError:
-        where = f"Kafka at {self.servers}, topic {self.topic!r}"
-        return translated(self._kafka, self._trouble or error, where)
-
-    def _noticed(self, error: confluent_kafka.KafkaError) -> None:
-        """Take note of a refusal: the messages themselves only time out."""
-        if error.name() in REFUSALS:
-            self._trouble = error

@@ -69,9 +69,6 @@ def translated(kafka: ModuleType, error: confluent_kafka.KafkaError, where: str)
     )
 
 
-def decoded(key: bytes) -> str | None:
-    """Return a key as text, None where it is none."""
-    try:
-        return key.decode()
-    except UnicodeDecodeError:
-        return None
+def decoded(key: bytes) -> str:
+    """Return a key as text; of one that is no UTF-8 what shows that, and two of these stay two."""
+    return key.decode(errors="surrogateescape")

@@ -1,7 +1,8 @@
-"""Whether what a run publishes would come back to it."""
+"""Whether what a run publishes would come back to it, or lie on top of its store."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from pathlib import Path
@@ -10,6 +11,7 @@ from urllib.parse import urlsplit
 
 from streamlearn.live.brokers.addresses import parts_of, path_of, scheme_of
 from streamlearn.live.brokers.natssubjects import matches
+from streamlearn.live.database import SIDES
 
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -48,6 +50,43 @@ def comes_back(sink: str, source: str) -> bool:
         back.database or 0
     )
     return bool(same_server) and any(_holds(name, back.names, schemes[0]) for name in out.names)
+
+
+def overwrites(address: str, store: str | Path, standard: int = 1) -> bool:
+    """Return whether an address is the store of a run, or one of the files beside it, by whatever name.
+
+    Parameters
+    ----------
+    address
+        An address, as above.
+    store
+        The store's file, which need not be there yet.
+    standard
+        The descriptor that ``-`` stands for.
+
+    Raises
+    ------
+    ParameterError
+        If it is no address.
+
+    Examples
+    --------
+    >>> from streamlearn.live.brokers.loops import overwrites
+    >>> overwrites("file:./run.db-wal", "run.db"), overwrites("file:decisions.jsonl", "run.db")
+    (True, False)
+    """
+    if scheme_of(address) not in {"-", "file"}:
+        return False
+    name = None if address == "-" else os.path.realpath(path_of(address))
+    found = _file(address, standard)
+    for end in ("", *SIDES):
+        for file in (f"{store}{end}", f"{os.path.realpath(store)}{end}"):  # sqlite looks behind links
+            if name == os.path.realpath(file):
+                return True
+            with contextlib.suppress(OSError):
+                if isinstance(found, os.stat_result) and os.path.samestat(found, Path(file).stat()):
+                    return True
+    return False
 
 
 def _holds(name: str, names: list[str], scheme: str) -> bool:

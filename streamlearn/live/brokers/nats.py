@@ -1,18 +1,21 @@
-"""NATS JetStream, by nats-py: streams read by their sequence, and publications that the server knows by their ids."""
+"""NATS JetStream, by nats-py: streams read by their sequence."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import time
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from streamlearn.errors import BrokerError, LostError, ParameterError, StreamlearnError
 from streamlearn.live.brokers.natsconnection import ANSWER, Connection
+from streamlearn.live.brokers.natssink import Sink
 from streamlearn.live.brokers.natssubjects import matches
+from streamlearn.live.brokers.stored import checked
 from streamlearn.live.messages import Message, Position
-from streamlearn.live.store import Outgoing
+
+__all__ = ["Sink", "Source"]
 
 if TYPE_CHECKING:
     from nats.aio.client import Client
@@ -23,8 +26,6 @@ MOST_AT_ONCE: Final = 32_000_000
 """Bytes asked for at once: more than a message may have."""
 UNUSED: Final = 300.0
 """Seconds after which the server forgets a consumer that nobody asks."""
-IDLE: Final = 60.0
-"""Seconds after which an unused connection is made anew: the server gives up those that leave its pings unanswered."""
 
 
 class _Reading:
@@ -52,7 +53,7 @@ class _Reading:
                 f"stream {self.stream!r} forgets what was delivered, and could not be read again after a crash; "
                 "make it with retention 'limits'"
             )
-        self._whole = not held.sources and all(self._wants(subject) for subject in held.subjects or [">"])
+        self._whole = not held.sources and all(self.wants(subject) for subject in held.subjects or [">"])
         self._anywhere = (
             after is None and begin == "beginning"
         )  # wherever that is when the first message comes
@@ -138,7 +139,7 @@ class _Reading:
             self._check(state.first_seq, state.last_seq)
         self.last = last
         if len(self.subjects) > 1:
-            found = [it for it in found if self._wants(it[1].subject)]
+            found = [it for it in found if self.wants(it[1].subject)]
         return [Message(self.stream, (sequence,), message.data) for sequence, message in found]
 
     def _place(self, message: Msg) -> int:
@@ -154,7 +155,8 @@ class _Reading:
         self.waiting = int(parts[8 + shift])
         return int(parts[5 + shift])
 
-    def _wants(self, subject: str) -> bool:
+    def wants(self, subject: str) -> bool:
+        """Return whether messages of a subject are asked for."""
         return any(matches(pattern, subject) for pattern in self.subjects)
 
 
@@ -173,8 +175,7 @@ class Source:
     subjects
         The subjects, with NATS' own wildcards; streams that hold them must exist.
     begin
-        Where streams without a stored position start: ``"beginning"``, ``"end"``, or a sequence in digits. Where the
-        end is, is asked once; a process that ends before its first message asks again when it is restarted.
+        Where the streams start while there is no stored position: ``"beginning"``, ``"end"``, or a sequence in digits.
 
     Raises
     ------
@@ -198,19 +199,21 @@ class Source:
     def __init__(self, servers: str, subjects: Sequence[str], *, begin: str = "beginning") -> None:
         if isinstance(subjects, str) or not subjects:
             raise ParameterError("subjects must be a list of at least one name")
-        if begin not in {"beginning", "end"} and not (begin.isascii() and begin.isdigit()):
-            raise ParameterError(f"begin must be 'beginning', 'end' or a sequence in digits, got {begin!r}")
+        if begin not in {"beginning", "end"} and not (
+            re.fullmatch("[0-9]{1,20}", begin) and int(begin) < 1 << 64
+        ):
+            raise ParameterError(
+                f"begin must be 'beginning', 'end' or a sequence in digits, below 2^64, got {begin!r}"
+            )
         self.servers = servers
         self.subjects = tuple(dict.fromkeys(subjects))
         self.begin = begin
         self._connection = Connection(servers)
         self._readings: list[_Reading] = []
-        self._starts: dict[str, int] = {}
-        self._started = False
         self._turn = 0
 
-    def start(self, positions: Mapping[str, Position]) -> None:
-        """Connect, anew after a loss, to go on after these positions; streams not named start where told.
+    def start(self, positions: Mapping[str, Position]) -> dict[str, Position]:
+        """Connect, anew after a loss, to go on after these positions; return where other streams start.
 
         Raises
         ------
@@ -227,23 +230,22 @@ class Source:
         except BaseException:
             self.close()
             raise
+        if positions or self.begin == "beginning":
+            return {}
+        return {reading.stream: (reading.last,) for reading in self._readings}
 
     async def _begun(self, positions: Mapping[str, Position]) -> list[_Reading]:
         by_stream: dict[str, list[str]] = {}
         for subject in self.subjects:
             for stream in await self._streams_of(subject):
                 by_stream.setdefault(stream, []).append(subject)
-        # One that appears after the first start is new: nothing of it was there to be left out.
-        begin = "beginning" if self._started else self.begin
+        begin = "beginning" if positions else self.begin
         readings = []
         for stream, subjects in by_stream.items():
             reading = _Reading(stream, subjects)
-            after = positions[stream][0] if stream in positions else self._starts.get(stream)
+            after = checked(stream, positions[stream], 1)[0] if stream in positions else None
             await reading.begin(self._connection, after, begin)
             readings.append(reading)
-        if begin != "beginning":
-            self._starts = {reading.stream: reading.last for reading in readings}
-        self._started = True
         return readings
 
     async def _streams_of(self, subject: str) -> list[str]:
@@ -282,6 +284,16 @@ class Source:
                 )
         return found
 
+    def feeds_on(self, sink: object) -> bool:
+        """Return whether what a sink publishes is read here: into the same stream, by whatever name of the server."""
+        if not isinstance(sink, Sink):
+            return False
+        place, subject = sink.place(), sink.subject
+        return any(
+            it.wants(subject) and self._connection.run(self._connection.made(it.stream)) == place
+            for it in self._readings
+        )
+
     def acknowledge(self, messages: Sequence[Message]) -> None:
         """Do nothing: positions live in the store."""
 
@@ -293,100 +305,6 @@ class Source:
         """Disconnect."""
         self._connection.close()
         self._readings = []
-
-
-class _Answers:
-    """What the server says to messages, one answer to each."""
-
-    def __init__(self, awaited: int) -> None:
-        self._awaited = awaited
-        self._refusals: list[dict[str, Any]] = []
-        self._done = asyncio.Event()
-
-    async def take(self, message: Msg) -> None:
-        if not message.data:
-            self._refusals.append({"description": "no stream holds the subject any more"})
-        elif b'"error"' in message.data:
-            self._refusals += filter(None, [json.loads(message.data).get("error")])
-        self._awaited -= 1
-        if not self._awaited:
-            self._done.set()
-
-    async def all_good(self) -> None:
-        """Wait for all answers; raise what stands in the first that refuses, worth another try or not."""
-        await self._done.wait()
-        for refusal in self._refusals:
-            kind = StreamlearnError if refusal.get("code") in range(400, 404) else BrokerError
-            raise kind(f"NATS refuses a message: {refusal['description']}")
-
-
-class Sink:
-    """A subject of a stream. Messages carry their ids as ``Nats-Msg-Id``: the server drops those it has already.
-
-    For how long it knows an id is the stream's duplicate window; readers can tell later ones by the id within.
-
-    Parameters
-    ----------
-    servers
-        As for :class:`Source`.
-    subject
-        The subject; a stream that holds it must exist.
-
-    Raises
-    ------
-    MissingExtraError
-        If nats-py is not installed.
-
-    Examples
-    --------
-    >>> from streamlearn.live.brokers import nats
-    >>> sink = nats.Sink("nats://127.0.0.1:4222", "decisions")
-    >>> sink.close()
-    """
-
-    def __init__(self, servers: str, subject: str) -> None:
-        self.servers = servers
-        self.subject = subject
-        self._connection = Connection(servers)
-        self._stream: str | None = None
-        self._used = 0.0
-
-    def publish(self, messages: Sequence[Outgoing]) -> None:
-        """Publish messages in order, and wait until the stream has them all.
-
-        Raises
-        ------
-        BrokerError
-            If the server does not answer.
-        StreamlearnError
-            If no stream holds the subject, or the stream does not take such messages.
-        """
-        if time.monotonic() - self._used > IDLE:
-            self._connection.close()
-        try:
-            self._connection.run(self._publish(messages), 2 * ANSWER)
-        except BaseException:
-            self._connection.close()
-            self._stream = None  # it may be gone
-            raise
-        self._used = time.monotonic()
-
-    async def _publish(self, messages: Sequence[Outgoing]) -> None:
-        await self._connection.open()
-        if self._stream is None:
-            self._stream = await self._connection.stream_of(self.subject)
-        client: Any = self._connection.client
-        inbox, answers = client.new_inbox(), _Answers(len(messages))
-        # The client's own publish_async never ends for a message that the server refuses.
-        listening = await client.subscribe(inbox, cb=answers.take)
-        for message in messages:
-            await client.publish(self.subject, message.payload, inbox, headers={"Nats-Msg-Id": message.id})
-        await answers.all_good()
-        await listening.unsubscribe()
-
-    def close(self) -> None:
-        """Disconnect."""
-        self._connection.close()
 
 
 def _status(message: Msg) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import shlex
 from collections.abc import Coroutine
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -90,6 +91,10 @@ class Connection:
         assert self.stream is not None  # noqa: S101 - made with the client
         return self.stream
 
+    async def made(self, stream: str) -> tuple[str, object]:
+        """Return what tells a stream from others of its name, whatever the address: when it was made."""
+        return stream, (await (await self.open()).stream_info(stream)).created
+
     async def stream_of(self, subject: str) -> str:
         """Return the name of the stream that holds a subject."""
         stream = await self.open()
@@ -98,7 +103,7 @@ class Connection:
         except self.nats.js.errors.NotFoundError:
             raise StreamlearnError(
                 f"no stream of NATS JetStream holds the subject {subject!r}; create one, as: "
-                f"nats stream add NAME --subjects {subject}"
+                f"nats stream add NAME --subjects {shlex.quote(subject)}"
             ) from None
 
     def close(self) -> None:

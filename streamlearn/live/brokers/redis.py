@@ -1,4 +1,4 @@
-"""Redis Streams, by redis-py: read from an entry on, or shared by a consumer group; ids that the sink knows."""
+"""Redis Streams, by redis-py: read from an entry on, or shared by a consumer group."""
 
 from __future__ import annotations
 
@@ -16,15 +16,17 @@ from streamlearn.live.brokers.redisentries import (
     milliseconds,
     place_before,
     position_of,
+    removed,
 )
-from streamlearn.live.brokers.redisscripts import FORGET_LOST, PUBLISH
+from streamlearn.live.brokers.redisscripts import FORGET_LOST
+from streamlearn.live.brokers.redissink import Sink
+from streamlearn.live.brokers.stored import checked
 from streamlearn.live.messages import Message, Position
-from streamlearn.live.store import Outgoing
+
+__all__ = ["Sink", "Source"]
 
 IDLE: Final = 30.0
 """Seconds after which what a member of a group has not acknowledged is given to another."""
-PART: Final = 500
-"""Messages a step: a script takes some thousands of arguments."""
 
 
 class Source:
@@ -48,8 +50,8 @@ class Source:
     group, consumer
         The group, made where there is none, and this process's name in it.
     begin
-        Where streams without a stored position, or a new group, start: ``"beginning"``, ``"end"``, or the id of the
-        entry before.
+        Where the streams, or a new group, start while there is no stored position: ``"beginning"``, ``"end"``, or the
+        id of the entry before.
     idle
         Seconds; longer than a batch takes, or work is done in vain.
 
@@ -100,7 +102,6 @@ class Source:
         self._turns = deque(self.streams)
         self._last: dict[str, str] = {}
         self._read: set[str] = set()
-        self._ends: dict[str, str] = {}
         self._own: dict[str, str] = {}
         self._claims: dict[str, str] = {}
         self._next_claim = 0.0
@@ -108,8 +109,14 @@ class Source:
         self._told: set[str] = set()
         self._forget_lost: Callable[..., Any] = self._server.client.register_script(FORGET_LOST)
 
-    def start(self, positions: Mapping[str, Position]) -> None:
+    def start(self, positions: Mapping[str, Position]) -> dict[str, Position]:
         """Connect, anew after a loss, to go on after these positions; a group goes on where it is.
+
+        Returns
+        -------
+        dict
+            Where streams start that had no position: at the id of an entry, or with a third number, behind which
+            nothing was there: how many entries the server had removed by then.
 
         Raises
         ------
@@ -120,30 +127,39 @@ class Source:
         StreamlearnError
             If it refuses, or a stream was made anew.
         """
+        begun = {}
+        begin = "0-0" if positions else self._first
         for stream in self.streams:
             with self._server.asked(f"the stream {stream!r}"):
+                if self.shared and self._joined(stream, positions.get(stream)):
+                    continue
+                place = positions.get(stream)
+                if place is None and begin != "0-0":
+                    place = begun[stream] = self._begun(stream, begin)
+                self._last[stream] = self._place(stream, place)
                 if self.shared:
-                    self._join(stream, positions.get(stream))
-                else:
-                    self._last[stream] = self._place(stream, positions.get(stream))
-        self._read = {stream for stream in self.streams if stream in positions}
+                    self._make_group(stream, self._last[stream])
+        self._read = {stream for stream in self.streams if len(positions.get(stream, ())) == 2}
         # A group's member first asks again for what was handed to it and not acknowledged.
         self._own = dict.fromkeys(self.streams, "0") if self.shared else {}
         self._next_claim = 0.0
+        return begun
 
-    def _join(self, stream: str, stored: Position | None) -> None:
-        """Find the group, or make it where the store's account ends."""
+    def _joined(self, stream: str, stored: Position | None) -> bool:
+        """Return whether there is the group, which then knows where to go on."""
         redis = self._server.client
-        if redis.exists(stream) and self._group(redis.xinfo_groups(stream)) is not None:
-            self._facts(stream, stored)
-            if stream in self._told:  # who starts again goes on without what is gone
-                self._forget_lost(keys=[stream], args=[self.group])
-                self._told.discard(stream)
-            self._waiting(stream)
-            return
-        place = self._first if stored is None else self._place(stream, stored)
+        if not redis.exists(stream) or self._group(redis.xinfo_groups(stream)) is None:
+            return False
+        self._facts(stream, stored)
+        if stream in self._told:  # who starts again goes on without what is gone
+            self._forget_lost(keys=[stream], args=[self.group])
+            self._told.discard(stream)
+        self._waiting(stream)
+        return True
+
+    def _make_group(self, stream: str, place: str) -> None:
         try:
-            redis.xgroup_create(stream, self.group, id=place, mkstream=True)
+            self._server.client.xgroup_create(stream, self.group, id=place, mkstream=True)
         except client().exceptions.ResponseError as error:
             if not str(error).startswith("BUSYGROUP"):
                 raise
@@ -157,23 +173,37 @@ class Source:
         redis = self._server.client
         info = redis.xinfo_stream(stream) if redis.exists(stream) else {}
         newest = position_of(info["last-generated-id"]) if info else (0, 0)
-        if stored is not None and newest < stored:
+        if stored is not None and newest < checked(stream, stored, 2, 3)[:2]:
             raise StreamlearnError(
                 f"stream {stream!r} ends at entry {entry_at(newest)} and was read up to {entry_at(stored)}: it was "
                 "made anew; name another store, or restore the stream"
             )
         return newest, info
 
+    def _begun(self, stream: str, begin: str) -> Position:
+        """Return the last entry up to where a new run begins, or the place where there is none."""
+        newest, info = self._facts(stream, None)
+        place = newest if begin == "$" else position_of(begin.encode())
+        if place > newest:
+            raise StreamlearnError(
+                f"stream {stream!r} has entries up to {entry_at(newest)}, and is to begin at {entry_at(place)}, later; "
+                "begin at one of these, at the beginning or at the end"
+            )
+        found = self._server.client.xrevrange(stream, entry_at(place), "-", count=1) if info else []
+        return position_of(found[0][0]) if found else (*place, removed(info))
+
     def _place(self, stream: str, stored: Position | None) -> str:
         """Return the entry to go on after."""
         newest, info = self._facts(stream, stored)
         if stored is None:
-            # The end is where it was when first looked for: entries that came during an outage are not passed over.
-            return self._ends.setdefault(stream, entry_at(newest)) if self._first == "$" else self._first
+            return "0-0"
         place, redis = entry_at(stored), self._server.client
-        if newest > stored and not redis.xrange(stream, place, place):
+        unread = (
+            len(stored) > 2 and removed(info) <= stored[2]
+        )  # nothing lay before it, and nothing is gone since
+        if newest > stored[:2] and not unread and not redis.xrange(stream, place, place):
             left = place_before(position_of(info["first-entry"][0])) if info["first-entry"] else newest
-            if left != stored:  # else nothing lay between, or the loss was accepted
+            if left != stored[:2]:  # else nothing lay between, or the loss was accepted
                 raise LostError(
                     f"stream {stream!r} was read up to entry {place}, which is no longer there: entries after it may "
                     "have been trimmed unread",
@@ -277,6 +307,13 @@ class Source:
         found = (messages_of(stream.decode(), entries, ordered=False) for stream, entries in answer or ())
         return [message for messages in found for message in messages]
 
+    def feeds_on(self, sink: object) -> bool:
+        """Return whether what a sink publishes is read here: in the same database, by whatever name of the server."""
+        if not isinstance(sink, Sink) or sink.stream not in self.streams:
+            return False
+        mine = self._server.identity()
+        return mine is not None and mine == sink.server.identity()
+
     def acknowledge(self, messages: Sequence[Message]) -> dict[str, Position]:
         """Tell the group that messages were processed; return up to where each stream has none that is pending.
 
@@ -323,65 +360,13 @@ class Source:
         group = self._group(redis.xinfo_groups(stream))
         if group is None or group.get("entries-read") is None:
             return None
-        removed = info["entries-added"] - info["length"]
-        if removed > group["entries-read"]:
+        if removed(info) > group["entries-read"]:
             self._told.add(stream)
             last = group["last-delivered-id"].decode()
             raise LostError(
                 f"stream {stream!r}: entries after {last} were trimmed before the group was given them", {}
             )
         return None if group["lag"] is None else int(group["lag"] + group["pending"])
-
-    def close(self) -> None:
-        """Disconnect."""
-        self._server.close()
-
-
-class Sink:
-    """A stream. What is published again is known by its id and not added, exactly: the ids lie beside the stream.
-
-    An entry has the fields ``id``, ``key`` and ``data``, the JSON. The ids of the last 100,000 entries are kept
-    under the key ``{STREAM}:ids``, in the same step that adds the entry.
-
-    Parameters
-    ----------
-    url
-        As for :class:`Source`.
-    stream
-        The stream's key.
-
-    Raises
-    ------
-    MissingExtraError
-        If redis-py is not installed.
-
-    Examples
-    --------
-    >>> from streamlearn.live.brokers import redis
-    >>> redis.Sink("redis://127.0.0.1:6379/0", "decisions").close()
-    """
-
-    def __init__(self, url: str, stream: str) -> None:
-        self.stream = stream
-        self._server = Server(url)
-        self._publish: Callable[..., Any] = self._server.client.register_script(PUBLISH)
-
-    def publish(self, messages: Sequence[Outgoing]) -> None:
-        """Add messages in order.
-
-        Raises
-        ------
-        BrokerError
-            If the server does not answer.
-        StreamlearnError
-            If it refuses.
-        """
-        keys = [self.stream, f"{{{self.stream}}}:ids"]
-        for start in range(0, len(messages), PART):
-            part = messages[start : start + PART]
-            arguments = [word for message in part for word in (message.id, message.key, message.payload)]
-            with self._server.asked(f"the stream {self.stream!r}"):
-                self._publish(keys=keys, args=arguments)
 
     def close(self) -> None:
         """Disconnect."""

@@ -29,6 +29,7 @@ class Server:
             self.client.connection_pool.make_connection()  # it connects to nothing, and knows its options
         except (ValueError, TypeError, redis.exceptions.RedisError):
             raise ParameterError("url must be redis://[user:password@]host:port/DB") from None
+        self._database = self.client.connection_pool.connection_kwargs.get("db", 0)
         self._errors = redis.exceptions
 
     @contextlib.contextmanager
@@ -49,9 +50,18 @@ class Server:
             OSError,
         ) as error:
             raise BrokerError(f"Redis does not serve {what} ({type(error).__name__})") from None
+        except errors.InvalidResponse:
+            raise StreamlearnError(
+                f"what answers for {what} is no Redis server; check host and port of the address"
+            ) from None
         except errors.ResponseError as error:
             said = str(error).rpartition(" of pipeline caused error: ")[2]  # which the client puts before it
             code = said.partition(" ")[0]
+            if "DB index" in said:
+                raise StreamlearnError(
+                    f"Redis has no database {self._database} for {what}; the database number of the address must be "
+                    "below the server's setting 'databases', 16 by default"
+                ) from None
             if code in {
                 "LOADING",
                 "MASTERDOWN",
@@ -69,6 +79,13 @@ class Server:
                 "NOGROUP": "the group was removed while it was read: create it anew, or start again",
             }.get(code, "ask who runs the server")
             raise StreamlearnError(f"Redis refuses {what} with {code}; {remedy}") from None
+
+    def identity(self) -> tuple[str, int] | None:
+        """Return what tells a server's database from others, whatever the address; None where it must not be asked."""
+        try:
+            return str(self.client.info("server")["run_id"]), int(self._database)
+        except (self._errors.RedisError, OSError, KeyError):
+            return None
 
     def close(self) -> None:
         """Disconnect. Never raises."""

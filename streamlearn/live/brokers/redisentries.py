@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterable
-from typing import Any
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 from streamlearn.errors import ParameterError
 from streamlearn.live.messages import Message, Position
+
+_ENTRY: Final = re.compile(r"[0-9]{1,20}(-[0-9]{1,20})?")
 
 
 def entry_of_begin(begin: str) -> str:
@@ -20,10 +22,13 @@ def entry_of_begin(begin: str) -> str:
     """
     if begin in {"beginning", "end"}:
         return "0-0" if begin == "beginning" else "$"
-    with contextlib.suppress(ValueError):
-        return entry_at(position_of(begin.encode()))
+    if _ENTRY.fullmatch(begin):
+        place = position_of(begin.encode())
+        if max(place) < 1 << 64:
+            return entry_at(place)
     raise ParameterError(
-        f"begin must be 'beginning', 'end' or the id of an entry, such as 1700000000000-0; got {begin!r}"
+        "begin must be 'beginning', 'end' or the id of an entry, two numbers below 2^64 such as 1700000000000-0; "
+        f"got {begin!r}"
     )
 
 
@@ -44,16 +49,18 @@ def place_before(position: Position) -> Position:
     return (milliseconds, number - 1) if number else (milliseconds - 1, 2**64 - 1)
 
 
+def removed(info: Mapping[str, Any]) -> int:
+    """Return how many entries of a stream are gone, by what the server says of it; 0 where it does not say."""
+    return int(info["entries-added"] - info["length"]) if "entries-added" in info else 0
+
+
 def messages_of(stream: str, entries: Iterable[tuple[bytes, Any]], *, ordered: bool) -> list[Message]:
     """Return entries as messages; one that holds none, or was deleted meanwhile, is an empty one."""
     found = []
     for entry, fields in entries:
         held = fields or {}
         key = held.get(b"key")
-        name = None
-        if key is not None:
-            with contextlib.suppress(UnicodeDecodeError):  # two names that are none must not become one
-                name = key.decode()
+        name = None if key is None else key.decode(errors="surrogateescape")  # what is no UTF-8 is said later
         found.append(Message(stream, position_of(entry), held.get(b"data", b""), name, ordered))
     return found
 

@@ -9,13 +9,17 @@ KNOWN: Final = 100_000
 PUBLISH: Final = f"""
 local now = redis.call('TIME')
 local score = now[1] * 1000 + math.floor(now[2] / 1000)
+local known = 0
 for i = 1, #ARGV, 3 do
     if not redis.call('ZSCORE', KEYS[2], ARGV[i]) then
         redis.call('XADD', KEYS[1], '*', 'id', ARGV[i], 'key', ARGV[i + 1], 'data', ARGV[i + 2])
         redis.call('ZADD', KEYS[2], score, ARGV[i])
+    else
+        known = known + 1
     end
 end
 redis.call('ZREMRANGEBYRANK', KEYS[2], 0, -{KNOWN} - 1)
+return known
 """
 """One step of the server's. A script that fails keeps what it did: so an id is known only after its entry is added."""
 FORGET_LOST: Final = """
