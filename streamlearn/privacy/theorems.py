@@ -155,6 +155,7 @@ def _amplified(epsilon: float, gamma: float) -> float:
     if epsilon <= 1.0:
         found = math.log1p(gamma * math.expm1(epsilon)) * (1.0 + _UP)
     else:
-        found = epsilon + math.log(gamma + (1.0 - gamma) * math.exp(-epsilon))
+        rest = math.exp(-min(epsilon, _LARGEST_EXPONENT))  # beyond, it would lose digits: more is safe
+        found = epsilon + math.log(gamma + (1.0 - gamma) * rest)
         found += _UP * (1.0 + epsilon - math.log(gamma))
     return min(epsilon, found + _TINY)

@@ -18,7 +18,11 @@ from streamlearn.hypotheses import Point3
 
 EPSILONS = st.one_of(st.floats(0.0, 60.0), st.sampled_from([0.0, 1e-300, 1e-12, 1.0, 699.0, 750.0]))
 DELTAS = st.one_of(st.floats(0.0, 1.0), st.sampled_from([0.0, 1e-300, 1e-12]))
-RATES = st.one_of(st.floats(0.0, 1.0), st.sampled_from([0.0, 1e-300, 1.0 - 2.0**-53]))
+RATES = st.one_of(
+    st.floats(0.0, 1.0),
+    st.integers(-323, 0).map(lambda power: 10.0**power),
+    st.sampled_from([0.0, 1e-300, 1.0 - 2.0**-53]),
+)
 
 mpmath.mp.dps = 60
 
@@ -74,9 +78,17 @@ def test_a_group_has_a_size(size):
 def test_proposition_1_is_rounded_up_and_no_more(epsilon, delta, rate):
     found = privacy.subsample(Guarantee("joint", epsilon, delta, "event"), rate)
     exact = mpmath.log1p(mpmath.mpf(rate) * mpmath.expm1(mpmath.mpf(epsilon)))
-    assert min(exact, epsilon) <= found.epsilon <= exact * (1 + mpmath.mpf("1e-14")) + mpmath.mpf("1e-12")
+    added = 1e-15 * (1.0 + epsilon - math.log(rate)) if rate else 0.0
+    assert min(exact, epsilon) <= found.epsilon
+    assert found.epsilon <= exact * (1 + mpmath.mpf("1e-14")) + added or (epsilon > 700.0 and rate < 1e-290)
     assert Fraction(found.delta) >= Fraction(rate) * Fraction(delta)
     assert found.delta <= rate * delta * (1.0 + 2.0**-51) + 5e-324
+
+
+@pytest.mark.parametrize("rate", [7.0972917e-316, 2.1e-322, 1e-305])
+def test_where_doubles_are_coarse_it_is_rounded_up_too(rate):
+    exact = mpmath.log1p(mpmath.mpf(rate) * mpmath.expm1(mpmath.mpf(750)))
+    assert exact <= privacy.subsample(Guarantee("joint", 750.0), rate).epsilon < 60.0
 
 
 def test_subsampled_soa_is_the_case_without_a_promise():
