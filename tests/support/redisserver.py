@@ -38,7 +38,7 @@ class RedisServer:
 
     def restart(self):
         options = {"bind": "127.0.0.1", "port": self.port, "dir": self.folder, "appendonly": "yes",
-                   "appendfsync": "always", "save": "", "daemonize": "no"}  # fmt: skip
+                   "appendfsync": "always", "save": "", "daemonize": "no", "hz": "500"}  # fmt: skip
         words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
         self.process = subprocess.Popen(
             [PROGRAM, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
