@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Iterable
+from fractions import Fraction
 from functools import lru_cache
 from typing import Self
 
@@ -12,6 +12,7 @@ import msgspec
 
 from streamlearn.channels import Channel
 from streamlearn.errors import ParameterError, StateError
+from streamlearn.rounding import float_above
 
 _UNIT = 1 << 1074  # every finite double is a whole number of 2^-1074, so sums counted in it are exact
 _INFINITE = 1 << 4096  # an infinite ε, in that unit: no sum of finite doubles comes near
@@ -82,12 +83,12 @@ class Ledger:
 
     def spent(self, event_id: str | int) -> float:
         """Return the ε spent on one event, rounded up."""
-        return _rounded_up(self._spent.get(str(event_id), 0))
+        return float_above(Fraction(self._spent.get(str(event_id), 0), _UNIT))
 
     @property
     def total(self) -> float:
         """The ε spent on all events together, rounded up."""
-        return _rounded_up(self._total)
+        return float_above(Fraction(self._total, _UNIT))
 
     def fits_event(self, event_id: str, epsilon: float, limit: float) -> bool:
         """Return whether ``epsilon`` more on this event stays within ``limit``, exactly."""
@@ -138,11 +139,3 @@ def _exact(epsilon: float) -> int:
         return _INFINITE
     numerator, denominator = epsilon.as_integer_ratio()
     return numerator * (_UNIT // denominator)
-
-
-def _rounded_up(units: int) -> float:
-    """Return the smallest double not below an exact sum."""
-    if units > _exact(sys.float_info.max):
-        return math.inf
-    nearest = units / _UNIT
-    return nearest if _exact(nearest) >= units else math.nextafter(nearest, math.inf)

@@ -8,13 +8,13 @@ from fractions import Fraction
 from typing import Any
 
 from streamlearn.audit.branching import law
-from streamlearn.audit.divergence import Law, above, exp_below, hockey_stick, log_above, worst_ratio
+from streamlearn.audit.divergence import Law, exp_below, hockey_stick, log_above, worst_ratio
 from streamlearn.audit.report import Report, written
 from streamlearn.channels import OUT_OF, Channel
 from streamlearn.errors import ParameterError
 from streamlearn.privacy import Guarantee, Notion
 from streamlearn.randomness import Key
-from streamlearn.rounding import check_epsilon
+from streamlearn.rounding import check_epsilon, float_above
 
 
 def exact_channel(channel: Channel, epsilon: float | None = None) -> Report:
@@ -133,7 +133,7 @@ def compared(laws: dict[str, Law], claim: Guarantee, subject: str, looked_at: tu
         size=looked_at[0],
         counted=looked_at[1],
         measure="epsilon" if pure else "delta",
-        bound=log_above(worst) if pure else above(worst or Fraction(0)),
+        bound=log_above(worst) if pure else float_above(worst or Fraction(0)),
         fraction=written(worst),
         verdict="holds" if kept else "refuted",
         finding=f"{where[0]} against {where[1]}",

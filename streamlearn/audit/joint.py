@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from streamlearn.audit.automata import At, Automaton, Due, Example
-from streamlearn.audit.divergence import Law, above, exp_below, hockey_stick
+from streamlearn.audit.divergence import Law, exp_below, hockey_stick
 from streamlearn.audit.report import Report, written
 from streamlearn.audit.walking import Name
 from streamlearn.errors import ParameterError, SizeError
@@ -21,6 +21,7 @@ from streamlearn.prediction import Predictor, binary_label
 from streamlearn.priors.base import Floats
 from streamlearn.privacy import Guarantee
 from streamlearn.randomness import Key
+from streamlearn.rounding import float_above
 
 Labels: TypeAlias = Sequence[Literal["now", "late", "never"]]
 Stream: TypeAlias = tuple[int, ...]
@@ -203,7 +204,7 @@ class Enumeration:
             size=self.streams,
             counted="streams and all their neighbours",
             measure="delta",
-            bound=above(found),
+            bound=float_above(found),
             fraction=written(found),
             verdict="holds" if kept else "refuted",
             finding=where if self.steady else f"a round asked again gets another answer; {where}",

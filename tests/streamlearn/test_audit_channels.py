@@ -12,10 +12,10 @@ import pytest
 from dp_accounting.pld import privacy_loss_distribution as pld
 
 from streamlearn import Channel, audit
-from streamlearn.audit.divergence import above, exp_below, hockey_stick, log_above, worst_ratio
+from streamlearn.audit.divergence import exp_below, hockey_stick, log_above, worst_ratio
 from streamlearn.channels import OUT_OF
 from streamlearn.errors import ParameterError
-from streamlearn.rounding import harmonic_pairs, randomized_response, realised_epsilon
+from streamlearn.rounding import float_above, harmonic_pairs, randomized_response, realised_epsilon
 
 LEVELS = (0.0, 0.1, 0.5, 1.0, 3.0, 10.0, 40.0)
 
@@ -123,7 +123,7 @@ def test_powers_of_e_are_below_and_logarithms_above(epsilon):
         assert 0 < (true - given) / true < mpmath.mpf("1e-55")
         ratio = Fraction(10**9 + 1, 3)
         assert mpmath.mpf(log_above(ratio)) >= mpmath.log(mpmath.mpf(ratio.numerator) / ratio.denominator)
-    assert Fraction(above(Fraction(1, 3))) > Fraction(1, 3)
+    assert Fraction(float_above(Fraction(1, 3))) > Fraction(1, 3)
 
 
 # --- peers

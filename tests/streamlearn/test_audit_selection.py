@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from streamlearn import audit
-from streamlearn.audit.divergence import above
 from streamlearn.hypotheses import Finite, Point3, Points
+from streamlearn.rounding import float_above
 from streamlearn.selection import Mistake, options, sampled, scheme
 from streamlearn.selection.exponential import base
 from streamlearn.selection.sampled import SampledScheme
@@ -94,7 +94,7 @@ def test_a_bar_of_stable_selection_a_fifth_lower_is_told(bar, told, monkeypatch)
     assert len(laws[0]) == len(laws[1]) + 1
     alone = audit.law(chosen(way, eta, K), ("b",)), audit.law(chosen(way, eta, K), ())
     apart = sum(chance for outcome, chance in alone[0].items() if outcome not in alone[1])
-    assert (above(apart) > certified) is told
+    assert (float_above(apart) > certified) is told
 
 
 @pytest.mark.parametrize(("a", "told"), [(1.0, False), (FASTER, True)])
